@@ -1,0 +1,441 @@
+//! What the outside tells the core: one object set, one object gone, or the outcome of one call.
+//!
+//! A delta carries the whole object as scheduling sees it, never a patch, so that the same delta
+//! applied twice changes nothing and deltas of different objects may arrive in any order.
+
+use std::fmt;
+
+use crate::ids::{Name, ObjectKey, TimeMs};
+use crate::resource::ResourceList;
+
+/// One change of the cluster, queued by the outside and drained in batches before a cycle.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClusterDelta {
+    /// A node was added or changed.
+    Node(Box<NodeFacts>),
+    /// The node object is gone; its pods stay until they are gone too.
+    NodeGone(Name),
+    /// A pod was added or changed.
+    Pod(Box<PodFacts>),
+    /// The pod object is gone.
+    PodGone(ObjectKey),
+    /// A PodGroup was added or changed.
+    PodGroup(Box<PodGroupFacts>),
+    /// The PodGroup object is gone; pods that name it stay.
+    PodGroupGone(ObjectKey),
+    /// A queue was added or changed.
+    Queue(Box<QueueFacts>),
+    /// The queue object is gone.
+    QueueGone(Name),
+    /// A priority class was added or changed.
+    PriorityClass(PriorityClassFacts),
+    /// The priority class is gone.
+    PriorityClassGone(Name),
+    /// A topology domain (HyperNode) was added or changed.
+    Domain(Box<DomainFacts>),
+    /// The domain is gone.
+    DomainGone(Name),
+    /// An object could not be understood: it is counted and reported, and whatever was known of it
+    /// before no longer holds.
+    SetAside {
+        /// Which object.
+        object: ObjectRef,
+        /// Why, for people.
+        reason: String,
+    },
+    /// A bind call failed for good; the assumption behind it ends.
+    BindFailed {
+        /// The pod that was to be bound.
+        pod: ObjectKey,
+        /// Its uid at the time of the decision; another uid makes this delta stale.
+        uid: Name,
+        /// Why, for people.
+        reason: String,
+    },
+    /// An eviction was refused; the assumption behind it ends.
+    EvictFailed {
+        /// The pod that was to be evicted.
+        pod: ObjectKey,
+        /// Its uid at the time of the decision; another uid makes this delta stale.
+        uid: Name,
+        /// Why, for people.
+        reason: String,
+    },
+}
+
+/// Kind and name of an object of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ObjectRef {
+    /// A node.
+    Node(Name),
+    /// A pod.
+    Pod(ObjectKey),
+    /// A PodGroup.
+    PodGroup(ObjectKey),
+    /// A queue.
+    Queue(Name),
+    /// A priority class.
+    PriorityClass(Name),
+    /// A topology domain.
+    Domain(Name),
+}
+
+impl fmt::Display for ObjectRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Node(name) => write!(f, "Node {name}"),
+            Self::Pod(key) => write!(f, "Pod {key}"),
+            Self::PodGroup(key) => write!(f, "PodGroup {key}"),
+            Self::Queue(name) => write!(f, "Queue {name}"),
+            Self::PriorityClass(name) => write!(f, "PriorityClass {name}"),
+            Self::Domain(name) => write!(f, "HyperNode {name}"),
+        }
+    }
+}
+
+/// A node as scheduling sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeFacts {
+    /// Object name.
+    pub name: Name,
+    /// Labels, sorted by key.
+    pub labels: Vec<(Name, Name)>,
+    /// Taints in the order of the object.
+    pub taints: Vec<Taint>,
+    /// `spec.unschedulable`.
+    pub unschedulable: bool,
+    /// `status.allocatable`.
+    pub allocatable: ResourceList,
+}
+
+/// A taint of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Taint {
+    /// Taint key.
+    pub key: Name,
+    /// Taint value, empty if none.
+    pub value: Name,
+    /// What it does to pods that do not tolerate it.
+    pub effect: TaintEffect,
+}
+
+/// Effect of a taint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TaintEffect {
+    /// New pods stay away.
+    NoSchedule,
+    /// New pods would rather stay away.
+    PreferNoSchedule,
+    /// New pods stay away, running ones are moved off by the cluster.
+    NoExecute,
+}
+
+/// Who schedules a pod.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Ownership {
+    /// This scheduler.
+    #[default]
+    Ours,
+    /// Another one: the pod only takes room on its node.
+    Foreign,
+}
+
+/// Phase of a pod as the cluster reports it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PodPhase {
+    /// Accepted, not running yet.
+    #[default]
+    Pending,
+    /// On its node.
+    Running,
+    /// Ended well.
+    Succeeded,
+    /// Ended badly.
+    Failed,
+    /// The node stopped reporting.
+    Unknown,
+}
+
+/// A pod as scheduling sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PodFacts {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// Object uid: a pod of the same name with another uid is another pod.
+    pub uid: Name,
+    /// Creation time.
+    pub created: TimeMs,
+    /// Whose pod it is.
+    pub ownership: Ownership,
+    /// PodGroup it belongs to, in its namespace; none makes it a gang of one.
+    pub group: Option<Name>,
+    /// Queue a pod without PodGroup asked for.
+    pub queue: Option<Name>,
+    /// Role within the gang, empty if none.
+    pub role: Name,
+    /// Task priority: annotation, else `spec.priority`, if either is given.
+    pub priority: Option<i32>,
+    /// `spec.priorityClassName`, looked up when `priority` is absent.
+    pub priority_class: Option<Name>,
+    /// May it be evicted for others: annotation or label, if given.
+    pub preemptable: Option<bool>,
+    /// What it asks for in all, `pods: 1` included.
+    pub request: ResourceList,
+    /// What the rules read of it besides the request.
+    pub constraints: Constraints,
+    /// Labels, sorted by key.
+    pub labels: Vec<(Name, Name)>,
+    /// Names of scheduling gates still present.
+    pub gates: Vec<Name>,
+    /// `status.phase`.
+    pub phase: PodPhase,
+    /// `spec.nodeName`.
+    pub node: Option<Name>,
+    /// `status.nominatedNodeName`.
+    pub nominated: Option<Name>,
+    /// Has a deletion timestamp.
+    pub deleting: bool,
+}
+
+/// Where a pod may go and would like to go, as far as nodes alone tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Constraints {
+    /// `spec.nodeSelector`, sorted by key.
+    pub node_selector: Vec<(Name, Name)>,
+    /// Required node affinity: any one term must match; absent is no demand, an empty list matches
+    /// nothing.
+    pub required_affinity: Option<Vec<NodeTerm>>,
+    /// Preferred node affinity: weight and term.
+    pub preferred_affinity: Vec<(i32, NodeTerm)>,
+    /// Tolerations in the order of the object.
+    pub tolerations: Vec<Toleration>,
+}
+
+/// One term of a node affinity: all of its requirements must hold; an empty term matches nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct NodeTerm {
+    /// Requirements on labels.
+    pub labels: Vec<Requirement>,
+    /// Requirements on fields; Kubernetes knows `metadata.name` only.
+    pub fields: Vec<Requirement>,
+}
+
+/// `key operator values`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Requirement {
+    /// Label key or field name.
+    pub key: Name,
+    /// How the values are compared.
+    pub operator: Operator,
+    /// The values, as given.
+    pub values: Vec<Name>,
+}
+
+impl Requirement {
+    /// Does the value of the key, if it has one, meet the requirement?
+    pub fn holds(&self, value: Option<&Name>) -> bool {
+        let number = |text: Option<&Name>| text.and_then(|text| text.parse::<i64>().ok());
+        let bound = number(self.values.first());
+        match self.operator {
+            Operator::In => value.is_some_and(|value| self.values.contains(value)),
+            Operator::NotIn => value.is_none_or(|value| !self.values.contains(value)),
+            Operator::Exists => value.is_some(),
+            Operator::DoesNotExist => value.is_none(),
+            Operator::Gt => number(value).zip(bound).is_some_and(|(number, bound)| number > bound),
+            Operator::Lt => number(value).zip(bound).is_some_and(|(number, bound)| number < bound),
+        }
+    }
+}
+
+/// Operator of a [`Requirement`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operator {
+    /// The value is one of those given.
+    In,
+    /// The key is absent or its value is none of those given.
+    NotIn,
+    /// The key is present.
+    Exists,
+    /// The key is absent.
+    DoesNotExist,
+    /// The value is an integer greater than the one given.
+    Gt,
+    /// The value is an integer less than the one given.
+    Lt,
+}
+
+/// A toleration of a pod.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Toleration {
+    /// Taint key; none tolerates every key (with `value: None`).
+    pub key: Option<Name>,
+    /// Value that must be equal; none is operator `Exists`.
+    pub value: Option<Name>,
+    /// Effect tolerated; none is all.
+    pub effect: Option<TaintEffect>,
+}
+
+/// A PodGroup as scheduling sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PodGroupFacts {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// Object uid.
+    pub uid: Name,
+    /// Creation time.
+    pub created: TimeMs,
+    /// Queue named, none is the default queue.
+    pub queue: Option<Name>,
+    /// `spec.minMember`.
+    pub min_member: u32,
+    /// `spec.minTaskMember`, sorted by role.
+    pub min_task_member: Vec<(Name, u32)>,
+    /// `spec.minResources`.
+    pub min_resources: Option<ResourceList>,
+    /// `spec.priorityClassName`.
+    pub priority_class: Option<Name>,
+    /// Annotation or label, if given.
+    pub preemptable: Option<bool>,
+    /// `spec.networkTopology`.
+    pub topology: Option<TopologyWish>,
+    /// `spec.subGroupPolicy`.
+    pub subgroups: Vec<SubGroupPolicy>,
+    /// `status.phase` as last written.
+    pub phase: GroupPhase,
+}
+
+/// Phase of a PodGroup.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum GroupPhase {
+    /// Not admitted.
+    #[default]
+    Pending,
+    /// Admitted, waiting for room.
+    Inqueue,
+    /// At least its minimum is on nodes.
+    Running,
+    /// Part of it runs, the rest cannot.
+    Unknown,
+    /// All of it has ended.
+    Completed,
+}
+
+/// How close the pods of a gang must sit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopologyWish {
+    /// Must or should.
+    pub mode: TopologyMode,
+    /// The widest tier allowed.
+    pub tier: Option<TierRef>,
+}
+
+/// Must or should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TopologyMode {
+    /// No placement rather than a wide one.
+    Hard,
+    /// Close if possible.
+    Soft,
+}
+
+/// A tier by number or by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TierRef {
+    /// `highestTierAllowed`.
+    Number(u32),
+    /// `highestTierName`.
+    Named(Name),
+}
+
+/// One entry of `spec.subGroupPolicy`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubGroupPolicy {
+    /// Name of the policy.
+    pub name: Name,
+    /// Pods of one sub-group that must run together.
+    pub size: u32,
+    /// Sub-groups that must run.
+    pub min_subgroups: u32,
+    /// Labels whose values tell the sub-groups apart.
+    pub match_label_keys: Vec<Name>,
+    /// Which pods the policy looks at; none is all.
+    pub selector: Option<Vec<Requirement>>,
+    /// How close the pods of one sub-group must sit.
+    pub topology: Option<TopologyWish>,
+}
+
+/// A queue as scheduling sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueFacts {
+    /// Object name.
+    pub name: Name,
+    /// Object uid.
+    pub uid: Name,
+    /// Creation time.
+    pub created: TimeMs,
+    /// Parent queue, none is the root.
+    pub parent: Option<Name>,
+    /// `spec.weight`.
+    pub weight: u32,
+    /// `spec.priority`.
+    pub priority: i32,
+    /// `spec.capability`: a name that is absent is unlimited.
+    pub capability: Option<ResourceList>,
+    /// `spec.deserved`.
+    pub deserved: Option<ResourceList>,
+    /// `spec.guarantee.resource`.
+    pub guarantee: Option<ResourceList>,
+    /// `spec.reclaimable`, true where absent.
+    pub reclaimable: bool,
+    /// `status.state`, open where absent.
+    pub state: QueueState,
+}
+
+/// State of a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum QueueState {
+    /// Takes jobs.
+    #[default]
+    Open,
+    /// Takes none, finishes what it has.
+    Closing,
+    /// Takes none.
+    Closed,
+}
+
+/// A priority class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PriorityClassFacts {
+    /// Object name.
+    pub name: Name,
+    /// Its value.
+    pub value: i32,
+    /// Stands for pods and groups that name no class.
+    pub global_default: bool,
+}
+
+/// A topology domain (HyperNode).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DomainFacts {
+    /// Object name.
+    pub name: Name,
+    /// Lower is closer.
+    pub tier: u32,
+    /// `spec.tierName`.
+    pub tier_name: Option<Name>,
+    /// Who belongs to it.
+    pub members: Vec<DomainMember>,
+}
+
+/// A member of a domain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DomainMember {
+    /// The node of that name.
+    Node(Name),
+    /// Every node whose name the pattern finds (unanchored).
+    NodePattern(Name),
+    /// Every node whose labels match.
+    NodeLabels(Vec<Requirement>),
+    /// The domain of that name.
+    Domain(Name),
+}

@@ -1,0 +1,87 @@
+//! What the core asks of the outside, and what it says it decided.
+
+use crate::delta::GroupPhase;
+use crate::ids::{Name, ObjectKey};
+
+/// A call the outside is to make. Each names what it expects, so that making it twice is harmless.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Intent {
+    /// Bind the pod to the node.
+    Bind {
+        /// Which pod.
+        pod: ObjectKey,
+        /// The uid it must still have.
+        uid: Name,
+        /// Where to.
+        node: Name,
+    },
+    /// Evict the pod.
+    Evict {
+        /// Which pod.
+        pod: ObjectKey,
+        /// The uid it must still have.
+        uid: Name,
+        /// Why, for people.
+        reason: String,
+    },
+    /// Write `status.nominatedNodeName`; none clears it.
+    Nominate {
+        /// Which pod.
+        pod: ObjectKey,
+        /// The uid it must still have.
+        uid: Name,
+        /// The node held for it.
+        node: Option<Name>,
+    },
+    /// Write the phase of a PodGroup.
+    GroupPhase {
+        /// Which PodGroup.
+        group: ObjectKey,
+        /// Its new phase.
+        phase: GroupPhase,
+    },
+}
+
+/// What was decided about one pod, in the order it was decided; for reports, never for acting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Name of the action that decided.
+    pub action: &'static str,
+    /// What was decided.
+    pub op: DecisionOp,
+    /// About which pod.
+    pub pod: ObjectKey,
+    /// On which node.
+    pub node: Name,
+    /// The pod's job.
+    pub job: ObjectKey,
+    /// For an eviction: the job it makes room for.
+    pub beneficiary: Option<ObjectKey>,
+    /// For an eviction: why.
+    pub reason: Option<String>,
+}
+
+/// Kind of a [`Decision`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecisionOp {
+    /// The pod is to be bound.
+    Bind,
+    /// The pod is to be evicted.
+    Evict,
+    /// Room that is not free yet is held for the pod.
+    Pipeline,
+    /// Room is no longer held for the pod.
+    Unpipeline,
+}
+
+impl DecisionOp {
+    /// The word used in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bind => "bind",
+            Self::Evict => "evict",
+            Self::Pipeline => "pipeline",
+            Self::Unpipeline => "unpipeline",
+        }
+    }
+}
