@@ -1,0 +1,135 @@
+//! The actions: what a cycle can do, in the order people usually list them.
+
+use super::ArgumentKind::{Bool, IntFrom, OneOf, Percent};
+use super::{ActionSpec, ArgumentSpec, Support, arg};
+
+pub(super) const TABLE: &[ActionSpec] = &[
+    ActionSpec {
+        name: "enqueue",
+        summary: "admits waiting jobs, so that the other actions consider them",
+        support: Support::Partial(
+            "admits every job whose queue is open; quota-based admission comes with the queue \
+             plugins",
+        ),
+        arguments: &[],
+    },
+    ActionSpec {
+        name: "allocate",
+        summary: "places the pending pods of admitted jobs on free room, whole gangs at a time",
+        support: Support::Full,
+        arguments: &[PREDICATE_ERROR_CACHE],
+    },
+    ActionSpec {
+        name: "backfill",
+        summary: "places pods that request nothing wherever the rules let them run",
+        support: Support::Full,
+        arguments: &[PREDICATE_ERROR_CACHE],
+    },
+    ActionSpec {
+        name: "preempt",
+        summary: "evicts less important pods of the same queue for a job that cannot start",
+        support: Support::Planned,
+        arguments: &[
+            GANG_AWARE,
+            MAX_DOMAINS,
+            ALLOW_WHOLE_BUNDLE,
+            WHOLE_BUNDLE_SCOPE,
+            DOMAIN_SEARCH,
+            PREDICATE_ERROR_CACHE,
+            arg(
+                "enableTopologyAwarePreemption",
+                Bool,
+                "false",
+                "tries victims on several candidate nodes and keeps the least disruptive set",
+            ),
+            arg(
+                "topologyAwarePreemptWorkerNum",
+                IntFrom(1),
+                "16",
+                "Volcano's number of threads for that trial; here the pool's size decides",
+            ),
+            arg(
+                "minCandidateNodesPercentage",
+                Percent,
+                "10",
+                "share of the nodes that trial looks at, in percent",
+            ),
+            arg("minCandidateNodesAbsolute", IntFrom(0), "1", "fewest nodes that trial looks at"),
+            arg("maxCandidateNodesAbsolute", IntFrom(1), "100", "most nodes that trial looks at"),
+        ],
+    },
+    ActionSpec {
+        name: "reclaim",
+        summary: "evicts pods of queues above their share for a queue below its own",
+        support: Support::Planned,
+        arguments: &[
+            GANG_AWARE,
+            MAX_DOMAINS,
+            ALLOW_WHOLE_BUNDLE,
+            WHOLE_BUNDLE_SCOPE,
+            DOMAIN_SEARCH,
+            PREDICATE_ERROR_CACHE,
+        ],
+    },
+    ActionSpec {
+        name: "gangpreempt",
+        summary: "preempts for a whole gang at once, choosing victims by what their jobs lose",
+        support: Support::Planned,
+        arguments: &[MAX_DOMAINS, ALLOW_WHOLE_BUNDLE, WHOLE_BUNDLE_SCOPE, DOMAIN_SEARCH],
+    },
+    ActionSpec {
+        name: "gangreclaim",
+        summary: "reclaims for a whole gang at once, choosing victims by what their jobs lose",
+        support: Support::Planned,
+        arguments: &[MAX_DOMAINS, ALLOW_WHOLE_BUNDLE, WHOLE_BUNDLE_SCOPE, DOMAIN_SEARCH],
+    },
+    ActionSpec {
+        name: "shuffle",
+        summary: "evicts running pods that a plugin wants moved to better nodes",
+        support: Support::Planned,
+        arguments: &[],
+    },
+];
+
+const PREDICATE_ERROR_CACHE: ArgumentSpec = arg(
+    "predicateErrorCacheEnable",
+    Bool,
+    "true",
+    "in Volcano, remembers within a cycle why a node refused a role; here a class of equal pods is \
+     always judged once, so it changes nothing",
+);
+
+const GANG_AWARE: ArgumentSpec = arg(
+    "gangAwareEnable",
+    Bool,
+    "false",
+    "evicts for the whole gang in one decision instead of pod by pod",
+);
+
+const MAX_DOMAINS: ArgumentSpec = arg(
+    "maxDomains",
+    IntFrom(1),
+    "8",
+    "most topology domains a search for victims may try for one job",
+);
+
+const ALLOW_WHOLE_BUNDLE: ArgumentSpec = arg(
+    "allowWholeBundle",
+    Bool,
+    "true",
+    "lets a search break a gang that has no surplus pods; without it only surplus is taken",
+);
+
+const WHOLE_BUNDLE_SCOPE: ArgumentSpec = arg(
+    "wholeBundleScope",
+    OneOf(&["gang", "domain"]),
+    "gang",
+    "what goes when a gang is broken: all its pods, or only those in the domain being cleared",
+);
+
+const DOMAIN_SEARCH: ArgumentSpec = arg(
+    "domainSearch",
+    OneOf(&["first", "best"]),
+    "first",
+    "takes the first domain that works in order of preference, or compares all by cost",
+);

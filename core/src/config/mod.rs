@@ -1,0 +1,223 @@
+//! The scheduler's configuration after it was read and checked: what the cycle is built from.
+//!
+//! The file format lives in the outer crate; here are only values that are already known to be
+//! valid. What a plugin or an action is called, and which arguments it takes, is the [`catalog`].
+
+pub mod catalog;
+
+use crate::config::catalog::{ActionSpec, PluginSpec};
+
+/// A whole configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchedulerConfig {
+    /// Actions in running order.
+    pub actions: Vec<ActionConfig>,
+    /// Tiers of plugins, most decisive first.
+    pub tiers: Vec<Vec<PluginConfig>>,
+    /// How the cycle uses the machine.
+    pub tuning: Tuning,
+}
+
+/// One action to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActionConfig {
+    /// Which.
+    pub spec: &'static ActionSpec,
+    /// Its arguments, as given.
+    pub arguments: Arguments,
+}
+
+/// One plugin of a tier.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PluginConfig {
+    /// Which.
+    pub spec: &'static PluginSpec,
+    /// Which of its extension points are on.
+    pub gates: Gates,
+    /// Its arguments, as given.
+    pub arguments: Arguments,
+}
+
+/// A switch per extension point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+#[expect(missing_docs, reason = "each is named after the flag that switches it")]
+pub enum Gate {
+    JobOrder,
+    Hierarchy,
+    JobReady,
+    JobPipelined,
+    TaskOrder,
+    Preemptable,
+    Reclaimable,
+    Preemptive,
+    QueueOrder,
+    ClusterOrder,
+    Predicate,
+    BestNode,
+    NodeOrder,
+    TargetJob,
+    ReservedNodes,
+    JobEnqueued,
+    Victim,
+    JobStarving,
+    Overused,
+    Allocatable,
+    HyperNodeOrder,
+    SubJobReady,
+    SubJobPipelined,
+    SubJobOrder,
+    HyperNodeGradient,
+}
+
+impl Gate {
+    /// Every gate, in the order of declaration.
+    pub const ALL: [Self; 25] = [
+        Self::JobOrder,
+        Self::Hierarchy,
+        Self::JobReady,
+        Self::JobPipelined,
+        Self::TaskOrder,
+        Self::Preemptable,
+        Self::Reclaimable,
+        Self::Preemptive,
+        Self::QueueOrder,
+        Self::ClusterOrder,
+        Self::Predicate,
+        Self::BestNode,
+        Self::NodeOrder,
+        Self::TargetJob,
+        Self::ReservedNodes,
+        Self::JobEnqueued,
+        Self::Victim,
+        Self::JobStarving,
+        Self::Overused,
+        Self::Allocatable,
+        Self::HyperNodeOrder,
+        Self::SubJobReady,
+        Self::SubJobPipelined,
+        Self::SubJobOrder,
+        Self::HyperNodeGradient,
+    ];
+}
+
+/// The set of open gates of one plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gates(u32);
+
+impl Default for Gates {
+    /// All open except `Hierarchy` and `ClusterOrder`, as in Volcano.
+    fn default() -> Self {
+        let all = Gate::ALL.iter().fold(0, |bits, &gate| bits | (1 << gate as u32));
+        Self(all & !(1 << Gate::Hierarchy as u32) & !(1 << Gate::ClusterOrder as u32))
+    }
+}
+
+impl Gates {
+    /// Is the gate open?
+    pub fn is_open(self, gate: Gate) -> bool {
+        self.0 & (1 << gate as u32) != 0
+    }
+
+    /// Opens the gate.
+    pub fn open(&mut self, gate: Gate) {
+        self.0 |= 1 << gate as u32;
+    }
+
+    /// Closes the gate.
+    pub fn close(&mut self, gate: Gate) {
+        self.0 &= !(1 << gate as u32);
+    }
+}
+
+/// Arguments of a plugin or an action by name, sorted; already checked against the catalog.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Arguments(pub Vec<(String, ArgumentValue)>);
+
+/// Value of an argument.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArgumentValue {
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// Yes or no.
+    Bool(bool),
+    /// A text.
+    Text(String),
+    /// Several values.
+    List(Vec<ArgumentValue>),
+    /// Values by name, sorted.
+    Map(Arguments),
+}
+
+impl Arguments {
+    /// The value of an argument, if it was given.
+    pub fn get(&self, key: &str) -> Option<&ArgumentValue> {
+        self.0.iter().find(|entry| entry.0 == key).map(|entry| &entry.1)
+    }
+
+    /// A whole number, or the default.
+    pub fn int(&self, key: &str, default: i64) -> i64 {
+        match self.get(key) {
+            Some(ArgumentValue::Int(value)) => *value,
+            _ => default,
+        }
+    }
+
+    /// A number, or the default. A file may give a whole number where a fraction is allowed; that
+    /// has become [`ArgumentValue::Float`] when it was read.
+    pub fn float(&self, key: &str, default: f64) -> f64 {
+        match self.get(key) {
+            Some(ArgumentValue::Float(value)) => *value,
+            _ => default,
+        }
+    }
+
+    /// Yes or no, or the default.
+    pub fn bool(&self, key: &str, default: bool) -> bool {
+        match self.get(key) {
+            Some(ArgumentValue::Bool(value)) => *value,
+            _ => default,
+        }
+    }
+
+    /// A text, or the default.
+    pub fn text<'a>(&'a self, key: &str, default: &'a str) -> &'a str {
+        match self.get(key) {
+            Some(ArgumentValue::Text(value)) => value,
+            _ => default,
+        }
+    }
+}
+
+/// The `schedule:` section: how the cycle uses the machine. None of it changes what is decided,
+/// except that a time budget may end a search early, which the verdict then says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// Worker threads of the one pool; none is one per core.
+    pub threads: Option<usize>,
+    /// Node rows one thread takes at a time.
+    pub rows_per_block: usize,
+    /// Node rows from which on a pass goes parallel.
+    pub parallel_threshold: usize,
+    /// Longest time an action may take, in milliseconds; none is no limit.
+    pub action_budget_ms: Option<u64>,
+    /// Jobs of one queue an action tries in a cycle; none is all.
+    pub jobs_per_queue: Option<u32>,
+    /// Longest sleep between two cycles, in milliseconds.
+    pub period_ms: u64,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self {
+            threads: None,
+            rows_per_block: 4096,
+            parallel_threshold: 16_384,
+            action_budget_ms: None,
+            jobs_per_queue: None,
+            period_ms: 1000,
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The configuration file: Volcano's format in full, and a `schedule` section of our own.
+//!
+//! Volcano skips what it does not know and goes on with defaults; a typing error then shows up weeks
+//! later as a job that was not scheduled as intended. Here every key, name and value is checked, all
+//! errors of a file are reported together, and what is valid but without effect is a warning.
+//!
+//! Reading order: the file becomes a `tree` of values with places, `reader` walks it, one module a
+//! section (`actions`, `tiers`, `schedule`, `metrics`) checks it against the core's catalog, and
+//! [`advice`] says what a valid policy leaves out.
+
+pub mod error;
+pub mod flags;
+pub mod advice;
+mod tree;
+mod reader;
+mod nearest;
+mod duration;
+mod arguments;
+mod gang_aware;
+mod actions;
+mod tiers;
+mod schedule;
+mod metrics;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod tests_docs;
+
+use std::path::Path;
+
+use muster_core::config::SchedulerConfig;
+
+pub use self::error::{ConfigError, ConfigErrors, Hint, Problem};
+pub use self::tree::Place;
+
+use self::gang_aware::GangAware;
+use self::reader::{Field, Reader};
+use self::tree::{Node, Value};
+
+/// What holds without a file: Volcano's built-in configuration.
+pub const DEFAULT_TEXT: &str = "\
+actions: \"enqueue, allocate, backfill\"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: conformance
+- plugins:
+  - name: overcommit
+  - name: drf
+  - name: predicates
+  - name: proportion
+  - name: nodeorder
+";
+
+/// The sections of the file.
+const SECTIONS: [&str; 5] = ["actions", "tiers", "configurations", "metrics", "schedule"];
+
+/// A configuration that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// What the cycle is built from.
+    pub config: SchedulerConfig,
+    /// What is valid but has no effect, or leaves out what people rely on; one sentence each. To be
+    /// shown at every start.
+    pub warnings: Vec<String>,
+}
+
+/// Reads a configuration. `source_name` is the file's name for messages.
+pub fn parse(source_name: &str, text: &str) -> Result<Parsed, ConfigErrors> {
+    let root = tree::read(text).map_err(|error| syntax_errors(source_name, &error))?;
+    let mut reader = Reader::new(source_name);
+    let config = read_document(&mut reader, &root);
+    let (config, mut warnings) = reader.finish(config)?;
+    warnings.extend(advice::warnings(&config));
+    Ok(Parsed { config, warnings })
+}
+
+/// Reads a configuration file.
+pub fn load(path: &Path) -> Result<Parsed, ConfigErrors> {
+    let source_name = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => parse(&source_name, &text),
+        Err(error) => {
+            let problem = Problem::Unreadable { message: error.to_string() };
+            Err(whole_file(source_name, Place::default(), problem))
+        }
+    }
+}
+
+/// The configuration that holds without a file.
+pub fn default_config() -> Parsed {
+    parse("built-in configuration", DEFAULT_TEXT)
+        .expect("the built-in text is valid, which a test checks")
+}
+
+fn read_document(reader: &mut Reader<'_>, root: &Node) -> SchedulerConfig {
+    let entries = reader.map(root, Field::Root);
+    let find = |name: &'static str| {
+        entries
+            .iter()
+            .find(|entry| entry.key == name)
+            .map(|entry| (&entry.node, Field::Key(&Field::Root, name)))
+    };
+    for entry in entries.iter().filter(|entry| !SECTIONS.contains(&entry.key.as_str())) {
+        let hint = nearest::hint(&entry.key, SECTIONS);
+        let problem = Problem::UnknownKey { key: entry.key.clone(), hint };
+        reader.error(entry.key_at, Field::Key(&Field::Root, &entry.key), problem);
+    }
+    let mut gang_aware = GangAware::default();
+    let tiers = find("tiers")
+        .map(|(node, field)| tiers::read(reader, node, field, &mut gang_aware))
+        .unwrap_or_default();
+    let mut configured = find("configurations")
+        .map(|(node, field)| actions::read_configurations(reader, node, field))
+        .unwrap_or_default();
+    gang_aware.merge(reader, &mut configured);
+    let mut specs = Vec::new();
+    if let Some((node, field)) = find("actions") {
+        specs = actions::read_line(reader, node, field);
+    } else if matches!(root.value, Value::Map(_) | Value::Null) {
+        let advice = "write for example actions: \"enqueue, allocate, backfill\"";
+        reader.error(Place::default(), "actions", Problem::Missing { advice });
+    }
+    let actions = actions::assemble(reader, &specs, &configured);
+    if let Some((node, field)) = find("metrics") {
+        metrics::check(reader, node, field);
+    }
+    let tuning = find("schedule")
+        .map(|(node, field)| schedule::read(reader, node, field))
+        .unwrap_or_default();
+    SchedulerConfig { actions, tiers, tuning }
+}
+
+fn syntax_errors(source_name: &str, error: &serde_saphyr::Error) -> ConfigErrors {
+    let error = error.without_snippet();
+    let at = error.location().map(Place::of).unwrap_or_default();
+    let problem = if let serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } = error {
+        Problem::DuplicateKey { key: key.clone() }
+    } else {
+        // The parser ends its text with the place, which already stands in front of ours.
+        let text = error.render_with_formatter(&serde_saphyr::UserMessageFormatter);
+        let suffix = format!(" at line {}, column {}", at.line, at.column);
+        let message = text.strip_suffix(&suffix).unwrap_or(&text).to_owned();
+        Problem::Syntax { message }
+    };
+    whole_file(source_name.to_owned(), at, problem)
+}
+
+fn whole_file(source_name: String, at: Place, problem: Problem) -> ConfigErrors {
+    let error = ConfigError { at, field: String::new(), problem };
+    ConfigErrors { source_name, errors: vec![error] }
+}
