@@ -1,0 +1,74 @@
+//! Access to every kind of entity at once, for systems that follow references between them.
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::{Query, Res, ResMut};
+use bevy_ecs::system::SystemParam;
+
+use super::domain::DomainIndex;
+use super::rows::{
+    Domain, DomainReadOnlyItem, Job, JobItem, JobReadOnlyItem, Node, NodeReadOnlyItem, Queue,
+    QueueReadOnlyItem, Task, TaskReadOnlyItem,
+};
+
+use super::node::{ChangeLog, ClusterTotals, NodeColumns};
+
+/// The cluster as one parameter of a system.
+#[derive(SystemParam)]
+#[expect(missing_docs, reason = "each field holds the entities of that kind")]
+pub struct Cluster<'w, 's> {
+    pub nodes: Query<'w, 's, Node>,
+    pub tasks: Query<'w, 's, Task>,
+    pub jobs: Query<'w, 's, Job>,
+    pub queues: Query<'w, 's, Queue>,
+    pub domains: Query<'w, 's, Domain>,
+    pub tree: Res<'w, DomainIndex>,
+    pub capacity: ResMut<'w, ClusterTotals>,
+    pub log: ResMut<'w, ChangeLog>,
+}
+
+/// References between entities are kept by ingest, which removes an entity only after the last
+/// reference to it; a lookup by such a reference cannot miss.
+const KEPT: &str = "ingest keeps every entity that is referred to";
+
+impl<'s> Cluster<'_, 's> {
+    /// The node's columns.
+    pub fn node(&self, node: Entity) -> NodeReadOnlyItem<'_, 's> {
+        self.nodes.get(node).expect(KEPT)
+    }
+
+    /// The task's columns.
+    pub fn task(&self, task: Entity) -> TaskReadOnlyItem<'_, 's> {
+        self.tasks.get(task).expect(KEPT)
+    }
+
+    /// The job's columns.
+    pub fn job(&self, job: Entity) -> JobReadOnlyItem<'_, 's> {
+        self.jobs.get(job).expect(KEPT)
+    }
+
+    /// The job's columns, to write.
+    pub fn job_mut(&mut self, job: Entity) -> JobItem<'_, 's> {
+        self.jobs.get_mut(job).expect(KEPT)
+    }
+
+    /// The queue's columns.
+    pub fn queue(&self, queue: Entity) -> QueueReadOnlyItem<'_, 's> {
+        self.queues.get(queue).expect(KEPT)
+    }
+
+    /// The domain's columns.
+    pub fn domain(&self, domain: Entity) -> DomainReadOnlyItem<'_, 's> {
+        self.domains.get(domain).expect(KEPT)
+    }
+
+    /// All nodes as slices, one row a node.
+    pub fn columns(&self) -> NodeColumns<'_> {
+        // Nodes have one archetype and only table components: one table, always dense.
+        match self.nodes.contiguous_iter() {
+            Ok(mut tables) => {
+                tables.next().map_or(NodeColumns::EMPTY, |table| NodeColumns::of(&table))
+            }
+            Err(_) => NodeColumns::EMPTY,
+        }
+    }
+}

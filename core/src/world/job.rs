@@ -1,0 +1,212 @@
+//! Columns of a job: a PodGroup, or a pod without one as a gang of one.
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::Component;
+
+use super::index::JobKey;
+use super::task::TaskStatus;
+use crate::delta::{GroupPhase, SubGroupPolicy, TopologyWish};
+use crate::ids::{Name, TimeMs};
+use crate::resource::ResourceVec;
+use crate::verdict::Verdict;
+
+/// Who the job is.
+#[derive(Clone, Debug, Component)]
+pub struct JobIdentity {
+    /// PodGroup or lone pod.
+    pub key: JobKey,
+    /// Uid of the object behind it.
+    pub uid: Name,
+    /// Creation time.
+    pub created: TimeMs,
+    /// Has the PodGroup been seen and not gone? Pods may name it before.
+    pub present: bool,
+    /// Phase last told to the outside, or read from it.
+    pub announced: Option<GroupPhase>,
+}
+
+/// What the job asks for.
+#[derive(Clone, Debug, PartialEq, Component)]
+pub struct JobSpec {
+    /// Its queue.
+    pub queue: Entity,
+    /// Tasks that must run together.
+    pub min_available: u32,
+    /// Priority class, resolved whenever classes change.
+    pub priority_class: Option<Name>,
+    /// Priority.
+    pub priority: i32,
+    /// Resources it must find to be admitted.
+    pub min_resources: Option<ResourceVec>,
+    /// How close its tasks must sit.
+    pub topology: Option<TopologyWish>,
+    /// How its tasks form sub-groups.
+    pub subgroups: Vec<SubGroupPolicy>,
+    /// Phase as last decided.
+    pub phase: GroupPhase,
+}
+
+impl JobSpec {
+    /// A job nothing is known of but its queue.
+    pub fn empty(queue: Entity) -> Self {
+        Self {
+            queue,
+            min_available: 0,
+            priority_class: None,
+            priority: 0,
+            min_resources: None,
+            topology: None,
+            subgroups: Vec::new(),
+            phase: GroupPhase::Pending,
+        }
+    }
+}
+
+/// A role within a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// Its name; empty for pods without one.
+    pub name: Name,
+    /// Tasks of the role that must run.
+    pub min: u32,
+    /// Tasks by status.
+    pub counts: [u32; TaskStatus::COUNT],
+    /// Pending tasks held by a gate.
+    pub gated_pending: u32,
+}
+
+impl Role {
+    /// Tasks in any of the statuses.
+    pub fn count(&self, statuses: &[TaskStatus]) -> u32 {
+        statuses.iter().map(|&status| self.counts[status as usize]).sum()
+    }
+}
+
+/// Tasks of a job that must run together, told apart by the values of their labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubGroup {
+    /// Index of the policy that makes it, in the job's list.
+    pub policy: u16,
+    /// Values of the policy's label keys.
+    pub values: Vec<Name>,
+    /// Tasks by status.
+    pub counts: [u32; TaskStatus::COUNT],
+}
+
+impl SubGroup {
+    /// Tasks in any of the statuses.
+    pub fn count(&self, statuses: &[TaskStatus]) -> u32 {
+        statuses.iter().map(|&status| self.counts[status as usize]).sum()
+    }
+
+    /// The first value as a number, zero if it is none: sub-groups are served in that order.
+    pub fn index(&self) -> u64 {
+        self.values.first().and_then(|value| value.parse().ok()).unwrap_or(0)
+    }
+}
+
+/// How many tasks are in which status, in all, by role and by sub-group.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
+pub struct JobCounts {
+    /// Tasks by status.
+    pub total: [u32; TaskStatus::COUNT],
+    /// Pending tasks held by a gate.
+    pub gated_pending: u32,
+    /// Roles, in the order they were met.
+    pub roles: Vec<Role>,
+    /// Sub-groups, in the order they were met.
+    pub subgroups: Vec<SubGroup>,
+}
+
+/// Statuses that count as ready.
+pub const READY: [TaskStatus; 5] = [
+    TaskStatus::Allocated,
+    TaskStatus::Binding,
+    TaskStatus::Bound,
+    TaskStatus::Running,
+    TaskStatus::Succeeded,
+];
+
+impl JobCounts {
+    /// Tasks in any of the statuses.
+    pub fn count(&self, statuses: &[TaskStatus]) -> u32 {
+        statuses.iter().map(|&status| self.total[status as usize]).sum()
+    }
+
+    /// Tasks that have a place or have ended well.
+    pub fn ready(&self) -> u32 {
+        self.count(&READY)
+    }
+
+    /// Tasks room is held for.
+    pub fn pipelined(&self) -> u32 {
+        self.total[TaskStatus::Pipelined as usize]
+    }
+
+    /// Tasks waiting.
+    pub fn pending(&self) -> u32 {
+        self.total[TaskStatus::Pending as usize]
+    }
+
+    /// Tasks that run, wait or ended well: what the minimum can be made of.
+    pub fn valid(&self) -> u32 {
+        self.ready() + self.pipelined() + self.pending()
+    }
+
+    /// All tasks.
+    pub fn tasks(&self) -> u32 {
+        self.total.iter().sum()
+    }
+
+    /// Sum of the roles' minima.
+    pub fn role_minimum(&self) -> u32 {
+        self.roles.iter().map(|role| role.min).sum()
+    }
+
+    /// The index of a sub-group, a new one if it was never met.
+    pub fn subgroup(&mut self, policy: u16, values: Vec<Name>) -> u16 {
+        let same = |group: &SubGroup| group.policy == policy && group.values == values;
+        let index = self.subgroups.iter().position(same).unwrap_or_else(|| {
+            self.subgroups.push(SubGroup { policy, values, counts: [0; TaskStatus::COUNT] });
+            self.subgroups.len() - 1
+        });
+        index as u16
+    }
+
+    /// The index of a role, a new one if it was never met.
+    pub fn role(&mut self, name: &Name) -> u16 {
+        let found = self.roles.iter().position(|role| role.name == *name);
+        let index = found.unwrap_or_else(|| {
+            let counts = [0; TaskStatus::COUNT];
+            self.roles.push(Role { name: name.clone(), min: 0, counts, gated_pending: 0 });
+            self.roles.len() - 1
+        });
+        index as u16
+    }
+}
+
+/// What the job's tasks hold and what is held for them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
+pub struct JobAllocated {
+    /// Requests of tasks that hold room.
+    pub allocated: ResourceVec,
+    /// Requests of tasks room is held for.
+    pub reserved: ResourceVec,
+}
+
+/// The job's tasks, in no particular order.
+#[derive(Clone, Debug, Default, Component)]
+pub struct JobMembers(pub Vec<Entity>);
+
+/// Why the job waits, as found by the last attempt.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
+pub struct JobVerdict(pub Option<Verdict>);
+
+/// Binds of the job that failed, and when the next attempt may be made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+pub struct JobBackoff {
+    /// Failures since the last success.
+    pub failures: u32,
+    /// No attempt before this time.
+    pub until: Option<TimeMs>,
+}

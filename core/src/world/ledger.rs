@@ -1,0 +1,301 @@
+//! Every total of the world, moved in one place: node, job, role, queue path and domains.
+//!
+//! A task contributes to totals by its status, its node and its request, and by nothing else. Moving
+//! a task therefore means taking its contribution out, changing it, and putting it back in.
+
+use bevy_ecs::entity::Entity;
+
+use super::cluster::Cluster;
+use super::job::{JobCounts, Role};
+use super::rows::{JobItem, NodeItem, TaskItem};
+
+use super::task::{Assumed, Assumption, TaskStatus};
+use crate::resource::{Lanes, ResourceVec, Tail};
+
+/// In or out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    In,
+    Out,
+}
+
+impl Flow {
+    fn lanes(self, total: &mut Lanes, amount: &Lanes) {
+        match self {
+            Self::In => total.add(amount),
+            Self::Out => total.sub(amount),
+        }
+    }
+
+    fn tail(self, total: &mut Tail, amount: &Tail) {
+        match self {
+            Self::In => total.add(amount),
+            Self::Out => total.sub(amount),
+        }
+    }
+
+    fn vector(self, total: &mut ResourceVec, amount: &ResourceVec) {
+        self.lanes(&mut total.hot, &amount.hot);
+        self.tail(&mut total.tail, &amount.tail);
+    }
+
+    fn count(self, total: &mut u32) {
+        *total = match self {
+            Self::In => *total + 1,
+            Self::Out => *total - 1,
+        };
+    }
+
+    fn reverse(self) -> Self {
+        match self {
+            Self::In => Self::Out,
+            Self::Out => Self::In,
+        }
+    }
+}
+
+/// What a task on a node takes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Charge {
+    /// Room that is taken.
+    Used,
+    /// Room that is taken and will be free.
+    Leaving,
+    /// Room that is held.
+    Held,
+}
+
+impl Charge {
+    fn of(status: TaskStatus) -> Option<Self> {
+        match status {
+            TaskStatus::Succeeded | TaskStatus::Failed | TaskStatus::Pending => None,
+            TaskStatus::Pipelined => Some(Self::Held),
+            TaskStatus::Releasing => Some(Self::Leaving),
+            TaskStatus::Allocated
+            | TaskStatus::Binding
+            | TaskStatus::Bound
+            | TaskStatus::Running
+            | TaskStatus::Unknown => Some(Self::Used),
+        }
+    }
+}
+
+/// What a task contributes to totals.
+#[derive(Clone, Debug)]
+struct Contribution {
+    status: TaskStatus,
+    home: Option<Entity>,
+    job: Option<Entity>,
+    role: u16,
+    subgroup: Option<u16>,
+    gated: bool,
+    request: ResourceVec,
+}
+
+impl Contribution {
+    fn of(task: &TaskItem<'_, '_>) -> Self {
+        Self {
+            status: task.status().0,
+            home: task.home(),
+            job: task.membership.job,
+            role: task.membership.role,
+            subgroup: task.membership.subgroup,
+            gated: task.traits.gated,
+            request: ResourceVec { hot: task.request.0, tail: task.tail.0.clone() },
+        }
+    }
+}
+
+impl Cluster<'_, '_> {
+    /// Puts a task's contribution into every total.
+    pub(crate) fn attach(&mut self, task: Entity) {
+        self.flow(task, Flow::In);
+    }
+
+    /// Takes a task's contribution out of every total, so that any of its facts may change.
+    pub(crate) fn detach(&mut self, task: Entity) {
+        self.flow(task, Flow::Out);
+    }
+
+    fn flow(&mut self, task: Entity, flow: Flow) {
+        let Ok(task) = self.tasks.get_mut(task) else { return };
+        let contribution = Contribution::of(&task);
+        self.post(&contribution, flow);
+    }
+
+    /// Replaces what is assumed of a task and moves all totals with it; returns what was assumed.
+    pub(crate) fn assume(
+        &mut self,
+        task: Entity,
+        assumption: Option<Assumption>,
+    ) -> Option<Assumption> {
+        let Ok(mut item) = self.tasks.get_mut(task) else { return None };
+        let before = item.assumed.0;
+        if before == assumption {
+            return before;
+        }
+        let old = Contribution::of(&item);
+        *item.assumed = Assumed(assumption);
+        let new = Contribution { status: item.status().0, home: item.home(), ..old.clone() };
+        self.post(&old, Flow::Out);
+        self.post(&new, Flow::In);
+        before
+    }
+
+    fn post(&mut self, contribution: &Contribution, flow: Flow) {
+        if let Some(node) = contribution.home {
+            self.post_node(node, contribution, flow);
+        }
+        if let Some(job) = contribution.job {
+            self.post_job(job, contribution, flow);
+        }
+    }
+
+    fn post_node(&mut self, node: Entity, contribution: &Contribution, flow: Flow) {
+        let Ok(mut node) = self.nodes.get_mut(node) else { return };
+        flow.count(&mut node.tenants.0);
+        let Some(charge) = Charge::of(contribution.status) else { return };
+        let request = &contribution.request;
+        charge_node(&mut node, charge, request, flow);
+        self.log.touch(node.place.row);
+        for &domain in &node.domains.0 {
+            let Ok(mut domain) = self.domains.get_mut(domain) else { continue };
+            let totals = &mut *domain.totals;
+            match charge {
+                Charge::Held => flow.vector(&mut totals.pipelined, request),
+                Charge::Used | Charge::Leaving => {
+                    flow.vector(&mut totals.used, request);
+                    flow.reverse().vector(&mut totals.idle, request);
+                }
+            }
+            if charge == Charge::Leaving {
+                flow.vector(&mut totals.releasing, request);
+            }
+        }
+    }
+
+    fn post_job(&mut self, job: Entity, contribution: &Contribution, flow: Flow) {
+        let Ok(mut job) = self.jobs.get_mut(job) else { return };
+        count_task(&mut job.counts, contribution, flow);
+        let status = contribution.status;
+        if !status.is_allocated() && status != TaskStatus::Pipelined {
+            return;
+        }
+        let queue = hold(&mut job, status, &contribution.request, flow);
+        self.post_queue_path(queue, status, &contribution.request, flow);
+    }
+
+    fn post_queue_path(
+        &mut self,
+        queue: Entity,
+        status: TaskStatus,
+        request: &ResourceVec,
+        flow: Flow,
+    ) {
+        let mut next = Some(queue);
+        while let Some(queue) = next {
+            let Ok(mut queue) = self.queues.get_mut(queue) else { return };
+            let usage = &mut *queue.usage;
+            if status.is_allocated() {
+                flow.vector(&mut usage.allocated, request);
+            } else {
+                flow.vector(&mut usage.reserved, request);
+            }
+            next = queue.spec.parent;
+        }
+    }
+
+    /// Replaces what a node offers and moves every total that counts it.
+    pub(crate) fn offer(&mut self, node: Entity, offer: &ResourceVec) {
+        let Ok(mut item) = self.nodes.get_mut(node) else { return };
+        let before = ResourceVec { hot: item.allocatable.0, tail: item.tails.allocatable.clone() };
+        item.allocatable.0 = offer.hot;
+        item.tails.allocatable = offer.tail.clone();
+        for (flow, amount) in [(Flow::Out, &before), (Flow::In, offer)] {
+            flow.lanes(&mut item.idle.0, &amount.hot);
+            flow.tail(&mut item.tails.idle, &amount.tail);
+            flow.vector(&mut self.capacity.0, amount);
+            for &domain in &item.domains.0 {
+                let Ok(mut domain) = self.domains.get_mut(domain) else { continue };
+                flow.vector(&mut domain.totals.allocatable, amount);
+                flow.vector(&mut domain.totals.idle, amount);
+            }
+        }
+        self.log.touch(item.place.row);
+    }
+
+    /// Moves everything a job holds from the path of its queue, or onto it: before and after the
+    /// job changes queues or a queue changes parents.
+    pub(crate) fn detach_job(&mut self, job: Entity) {
+        self.flow_job(job, Flow::Out);
+    }
+
+    /// The way back of [`Self::detach_job`].
+    pub(crate) fn attach_job(&mut self, job: Entity) {
+        self.flow_job(job, Flow::In);
+    }
+
+    fn flow_job(&mut self, job: Entity, flow: Flow) {
+        let Ok(job) = self.jobs.get(job) else { return };
+        let (queue, held) = (job.spec.queue, job.held.clone());
+        self.post_queue_path(queue, TaskStatus::Running, &held.allocated, flow);
+        self.post_queue_path(queue, TaskStatus::Pipelined, &held.reserved, flow);
+    }
+}
+
+fn charge_node(node: &mut NodeItem<'_, '_>, charge: Charge, request: &ResourceVec, flow: Flow) {
+    let deep = !request.tail.is_empty();
+    if charge == Charge::Held {
+        flow.lanes(&mut node.pipelined.0, &request.hot);
+        if deep {
+            flow.tail(&mut node.tails.pipelined, &request.tail);
+        }
+        return;
+    }
+    flow.lanes(&mut node.used.0, &request.hot);
+    flow.reverse().lanes(&mut node.idle.0, &request.hot);
+    if deep {
+        flow.tail(&mut node.tails.used, &request.tail);
+        flow.reverse().tail(&mut node.tails.idle, &request.tail);
+    }
+    if charge == Charge::Leaving {
+        flow.lanes(&mut node.releasing.0, &request.hot);
+        if deep {
+            flow.tail(&mut node.tails.releasing, &request.tail);
+        }
+    }
+}
+
+fn count_task(counts: &mut JobCounts, contribution: &Contribution, flow: Flow) {
+    let status = contribution.status as usize;
+    flow.count(&mut counts.total[status]);
+    let pending = contribution.status == TaskStatus::Pending;
+    if pending && contribution.gated {
+        flow.count(&mut counts.gated_pending);
+    }
+    let subgroup = contribution.subgroup.and_then(|at| counts.subgroups.get_mut(usize::from(at)));
+    if let Some(subgroup) = subgroup {
+        flow.count(&mut subgroup.counts[status]);
+    }
+    let role: Option<&mut Role> = counts.roles.get_mut(usize::from(contribution.role));
+    if let Some(role) = role {
+        flow.count(&mut role.counts[status]);
+        if pending && contribution.gated {
+            flow.count(&mut role.gated_pending);
+        }
+    }
+}
+
+fn hold(
+    job: &mut JobItem<'_, '_>,
+    status: TaskStatus,
+    request: &ResourceVec,
+    flow: Flow,
+) -> Entity {
+    if status.is_allocated() {
+        flow.vector(&mut job.held.allocated, request);
+    } else {
+        flow.vector(&mut job.held.reserved, request);
+    }
+    job.spec.queue
+}

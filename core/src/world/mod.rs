@@ -1,0 +1,46 @@
+//! The one world: what the cluster said and what was decided since, as columns.
+//!
+//! Each kind of entity (node, task, job, queue, domain) has one archetype and therefore one table.
+//! State is a value in a column, never a marker component. Entities appear and disappear only while
+//! deltas are taken in; a cycle writes values.
+
+mod symbol;
+mod names;
+mod node;
+mod task;
+mod job;
+mod queue;
+mod domain;
+mod rows;
+mod index;
+mod cluster;
+mod ledger;
+mod audit;
+mod fingerprint;
+mod view;
+
+pub use audit::audit;
+pub use cluster::Cluster;
+pub use domain::{DomainIndex, DomainSpec, DomainSpot, DomainTotals};
+pub use fingerprint::fingerprint;
+pub use index::{Directory, JobKey};
+pub use job::{
+    JobAllocated, JobBackoff, JobCounts, JobIdentity, JobMembers, JobSpec, JobVerdict, READY, Role,
+    SubGroup,
+};
+pub use names::{Names, PriorityClasses};
+pub use node::{
+    Allocatable, ChangeLog, ClusterTotals, DomainPath, Idle, LogMark, NodeColumns, NodeIdentity,
+    NodePlace, NodeRules, NodeTails, NodeTaint, Pipelined, Releasing, Tenants, Used,
+};
+pub use queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueUse};
+pub use rows::{
+    Domain, DomainItem, DomainReadOnlyItem, Job, JobItem, JobReadOnlyItem, Node, NodeItem,
+    NodeReadOnlyItem, Queue, QueueItem, QueueReadOnlyItem, Task, TaskItem, TaskReadOnlyItem,
+};
+pub use symbol::{Symbol, Symbols};
+pub use task::{
+    Assumed, Assumption, Labels, LastTransaction, Membership, Observed, PrioritySource, Request,
+    RequestTail, Seat, TaskIdentity, TaskStatus, TaskTraits, status_of,
+};
+pub use view::{jobs, pods, queues};

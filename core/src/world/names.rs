@@ -1,0 +1,28 @@
+//! Names shared by all entities: resources and priority classes.
+
+use std::collections::BTreeMap;
+
+use bevy_ecs::prelude::Resource;
+
+use crate::delta::PriorityClassFacts;
+use crate::ids::Name;
+use crate::resource::ResourceNames;
+
+/// Resource names met so far.
+#[derive(Debug, Default, Resource)]
+pub struct Names(pub ResourceNames);
+
+/// Priority classes by name.
+#[derive(Debug, Default, Resource)]
+pub struct PriorityClasses(pub BTreeMap<Name, PriorityClassFacts>);
+
+impl PriorityClasses {
+    /// The value of the class, or of the global default where none is named or the name is unknown.
+    pub fn value(&self, class: Option<&Name>) -> Option<i32> {
+        let named = class.and_then(|class| self.0.get(class));
+        // Several global defaults are an error of the cluster; the highest wins, as in Kubernetes.
+        let default =
+            || self.0.values().filter(|class| class.global_default).max_by_key(|c| c.value);
+        named.or_else(default).map(|class| class.value)
+    }
+}

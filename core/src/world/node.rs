@@ -1,0 +1,253 @@
+//! Columns of a node: room in lanes, and what rules read of it.
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::{Component, Resource};
+use bytemuck::TransparentWrapper;
+
+use super::rows::NodeReadOnlyContiguousItem;
+use super::symbol::Symbol;
+use crate::delta::TaintEffect;
+use crate::ids::Name;
+use crate::resource::{Lanes, ResourceVec, Tail};
+
+/// Name of a node, and whether the object is there: a node that pods name before it is seen, or
+/// after it is gone, is known but absent, with no room and closed to every task.
+#[derive(Clone, Debug, Component)]
+pub struct NodeIdentity {
+    /// Object name.
+    pub name: Name,
+    /// Has the node object been seen and not gone?
+    pub present: bool,
+}
+
+/// Where the node stands in the table and in the stable order of nodes. Renewed whenever nodes come
+/// or go.
+#[derive(Clone, Copy, Debug, Default, Component)]
+pub struct NodePlace {
+    /// Row of the node's table.
+    pub row: u32,
+    /// Rank by name (digits compare as numbers), the last tie-break of every choice.
+    pub ordinal: u32,
+}
+
+/// What rules read of a node besides room.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
+pub struct NodeRules {
+    /// Labels, sorted by key symbol.
+    pub labels: Vec<(Symbol, Symbol)>,
+    /// Taints.
+    pub taints: Vec<NodeTaint>,
+    /// `spec.unschedulable`.
+    pub unschedulable: bool,
+    /// The node's own name as a symbol, for field selectors.
+    pub name: Option<Symbol>,
+}
+
+impl NodeRules {
+    /// The value of a label.
+    pub fn label(&self, key: Symbol) -> Option<Symbol> {
+        self.labels.binary_search_by_key(&key, |label| label.0).ok().map(|at| self.labels[at].1)
+    }
+}
+
+/// A taint in symbols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeTaint {
+    /// Taint key.
+    pub key: Symbol,
+    /// Taint value.
+    pub value: Symbol,
+    /// What it does.
+    pub effect: TaintEffect,
+}
+
+macro_rules! lane_column {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component, TransparentWrapper)]
+        #[repr(transparent)]
+        pub struct $name(pub Lanes);
+    };
+}
+
+lane_column!(
+    /// What the node offers in all.
+    Allocatable
+);
+lane_column!(
+    /// Allocatable less Used; below zero where the node is over.
+    Idle
+);
+lane_column!(
+    /// What tasks on the node take, leaving ones included.
+    Used
+);
+lane_column!(
+    /// The part of Used whose tasks are leaving.
+    Releasing
+);
+lane_column!(
+    /// What is held for tasks that wait for the node.
+    Pipelined
+);
+
+/// The five amounts above for dimensions beyond the hot lanes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
+pub struct NodeTails {
+    /// Tail of [`Allocatable`].
+    pub allocatable: Tail,
+    /// Tail of [`Idle`].
+    pub idle: Tail,
+    /// Tail of [`Used`].
+    pub used: Tail,
+    /// Tail of [`Releasing`].
+    pub releasing: Tail,
+    /// Tail of [`Pipelined`].
+    pub pipelined: Tail,
+}
+
+/// How many tasks are on the node, leaving, awaited and ended ones included: it is known as long as
+/// any of them is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+pub struct Tenants(pub u32);
+
+/// The domains the node belongs to, closest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
+pub struct DomainPath(pub Vec<Entity>);
+
+/// The columns of a run of node rows, as slices of equal length.
+#[derive(Clone, Copy)]
+#[expect(missing_docs, reason = "each field is the column of that name")]
+pub struct NodeColumns<'a> {
+    pub entities: &'a [Entity],
+    pub identities: &'a [NodeIdentity],
+    pub places: &'a [NodePlace],
+    pub rules: &'a [NodeRules],
+    pub allocatable: &'a [Lanes],
+    pub idle: &'a [Lanes],
+    pub used: &'a [Lanes],
+    pub releasing: &'a [Lanes],
+    pub pipelined: &'a [Lanes],
+    pub tails: &'a [NodeTails],
+}
+
+impl<'a> NodeColumns<'a> {
+    /// The columns of no node.
+    pub const EMPTY: Self = Self {
+        entities: &[],
+        identities: &[],
+        places: &[],
+        rules: &[],
+        allocatable: &[],
+        idle: &[],
+        used: &[],
+        releasing: &[],
+        pipelined: &[],
+        tails: &[],
+    };
+
+    /// The table of a query as plain slices.
+    pub fn of(table: &NodeReadOnlyContiguousItem<'a, '_>) -> Self {
+        Self {
+            entities: table.entity,
+            identities: table.identity,
+            places: table.place,
+            rules: table.rules,
+            allocatable: Allocatable::peel_slice(table.allocatable),
+            idle: Idle::peel_slice(table.idle),
+            used: Used::peel_slice(table.used),
+            releasing: Releasing::peel_slice(table.releasing),
+            pipelined: Pipelined::peel_slice(table.pipelined),
+            tails: table.tails,
+        }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.entities.len()
+    }
+
+    /// No rows?
+    pub fn is_empty(&self) -> bool {
+        self.entities.is_empty()
+    }
+
+    /// Some of the rows.
+    #[must_use]
+    pub fn rows(&self, range: std::ops::Range<usize>) -> Self {
+        Self {
+            entities: &self.entities[range.clone()],
+            identities: &self.identities[range.clone()],
+            places: &self.places[range.clone()],
+            rules: &self.rules[range.clone()],
+            allocatable: &self.allocatable[range.clone()],
+            idle: &self.idle[range.clone()],
+            used: &self.used[range.clone()],
+            releasing: &self.releasing[range.clone()],
+            pipelined: &self.pipelined[range.clone()],
+            tails: &self.tails[range],
+        }
+    }
+}
+
+/// What all present nodes offer together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Resource)]
+pub struct ClusterTotals(pub ResourceVec);
+
+/// Node rows in the order they changed. A reader remembers how far it has read and later looks only
+/// at what was written since; when nodes come or go rows are renumbered and a new epoch begins.
+#[derive(Debug, Default, Resource)]
+pub struct ChangeLog {
+    epoch: u64,
+    rows: Vec<u32>,
+}
+
+/// Below this many rows the log is not worth trimming.
+const LOG_ROWS_MIN: usize = 16_384;
+
+/// How far a reader of the [`ChangeLog`] has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogMark {
+    epoch: u64,
+    read: usize,
+}
+
+impl ChangeLog {
+    /// Notes that a row changed.
+    pub fn touch(&mut self, row: u32) {
+        self.rows.push(row);
+    }
+
+    /// Forgets everything once there is more to read than to look at all rows anew.
+    pub fn trim(&mut self, nodes: usize) {
+        if self.rows.len() > nodes.max(LOG_ROWS_MIN) * 4 {
+            self.renumber();
+        }
+    }
+
+    /// Renumbers: every reader starts anew.
+    pub fn renumber(&mut self) {
+        self.epoch += 1;
+        self.rows.clear();
+    }
+
+    /// Where the log ends now.
+    pub fn mark(&self) -> LogMark {
+        LogMark { epoch: self.epoch, read: self.rows.len() }
+    }
+
+    /// Rows changed since the mark, repeats included; none if the mark is of another epoch.
+    pub fn since(&self, mark: LogMark) -> Option<&[u32]> {
+        (mark.epoch == self.epoch).then(|| &self.rows[mark.read..])
+    }
+
+    /// Rows noted in this epoch.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Nothing noted in this epoch?
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}

@@ -1,0 +1,256 @@
+//! Columns of a task, and its status as a pure function of what was observed and what is assumed.
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::Component;
+use bytemuck::TransparentWrapper;
+
+use crate::class::ClassId;
+use crate::delta::{Ownership, PodPhase};
+use crate::ids::{Name, ObjectKey, TimeMs};
+use crate::resource::{Lanes, Tail};
+
+/// Where a task stands. The order is Volcano's and indexes the counts of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum TaskStatus {
+    /// Waiting, nothing decided.
+    Pending,
+    /// Placed by an open Statement.
+    Allocated,
+    /// Room that is not free yet is held for it.
+    Pipelined,
+    /// Its bind call is under way.
+    Binding,
+    /// On its node, not running yet.
+    Bound,
+    /// Running.
+    Running,
+    /// Leaving its node.
+    Releasing,
+    /// Ended well.
+    Succeeded,
+    /// Ended badly.
+    Failed,
+    /// The node stopped reporting.
+    Unknown,
+}
+
+impl TaskStatus {
+    /// Number of statuses.
+    pub const COUNT: usize = 10;
+
+    /// The word used in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Allocated => "Allocated",
+            Self::Pipelined => "Pipelined",
+            Self::Binding => "Binding",
+            Self::Bound => "Bound",
+            Self::Running => "Running",
+            Self::Releasing => "Releasing",
+            Self::Succeeded => "Succeeded",
+            Self::Failed => "Failed",
+            Self::Unknown => "Unknown",
+        }
+    }
+
+    /// Does the task hold room of its queue?
+    pub fn is_allocated(self) -> bool {
+        matches!(self, Self::Allocated | Self::Binding | Self::Bound | Self::Running)
+    }
+
+    /// Has the task ended?
+    pub fn is_ended(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed)
+    }
+}
+
+/// What the API server last said of the task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+pub struct Observed {
+    /// `status.phase`.
+    pub phase: PodPhase,
+    /// `spec.nodeName`.
+    pub node: Option<Entity>,
+    /// `status.nominatedNodeName`.
+    pub nominated: Option<Entity>,
+    /// Has a deletion timestamp.
+    pub deleting: bool,
+}
+
+/// What was decided about the task and is not observed yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assumption {
+    /// Placed on the node by an open Statement.
+    Allocated(Entity),
+    /// Being bound to the node.
+    Binding(Entity),
+    /// Room on the node is held for it.
+    Pipelined(Entity),
+    /// Being evicted from where it is.
+    Evicting,
+}
+
+/// The assumption in force, if any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+pub struct Assumed(pub Option<Assumption>);
+
+/// The status of a task and the node that status concerns.
+///
+/// Observation wins where it is final: an ended or leaving task is that, whatever was assumed; a
+/// bound one is on the node it was seen on.
+pub fn status_of(observed: &Observed, assumed: Assumed) -> (TaskStatus, Option<Entity>) {
+    use Assumption::{Allocated, Binding, Evicting, Pipelined};
+    match observed.phase {
+        PodPhase::Succeeded => return (TaskStatus::Succeeded, None),
+        PodPhase::Failed => return (TaskStatus::Failed, None),
+        PodPhase::Unknown => return (TaskStatus::Unknown, observed.node),
+        PodPhase::Pending | PodPhase::Running => {}
+    }
+    if observed.deleting {
+        return (TaskStatus::Releasing, observed.node);
+    }
+    if let Some(node) = observed.node {
+        let status = match (assumed.0, observed.phase) {
+            (Some(Evicting), _) => TaskStatus::Releasing,
+            (_, PodPhase::Running) => TaskStatus::Running,
+            _ => TaskStatus::Bound,
+        };
+        return (status, Some(node));
+    }
+    match assumed.0 {
+        Some(Allocated(node)) => (TaskStatus::Allocated, Some(node)),
+        Some(Binding(node)) => (TaskStatus::Binding, Some(node)),
+        Some(Pipelined(node)) => (TaskStatus::Pipelined, Some(node)),
+        Some(Evicting) | None => (TaskStatus::Pending, None),
+    }
+}
+
+/// Who the task is.
+#[derive(Clone, Debug, Component)]
+pub struct TaskIdentity {
+    /// Namespace and name of the pod.
+    pub key: ObjectKey,
+    /// Uid of the pod; empty until it is seen.
+    pub uid: Name,
+    /// Creation time.
+    pub created: TimeMs,
+    /// Number at the end of the pod's name, where the name has three parts or more: members of one
+    /// role are served in that order.
+    pub index: Option<u64>,
+}
+
+/// Facts about a task that rules and actions read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+pub struct TaskTraits {
+    /// Task priority.
+    pub priority: i32,
+    /// Asks for nothing but a pod slot.
+    pub best_effort: bool,
+    /// Held by a scheduling gate.
+    pub gated: bool,
+    /// Whose it is.
+    pub ownership: Ownership,
+    /// May it be evicted for others?
+    pub preemptable: bool,
+}
+
+/// Where the task's priority comes from, so that it follows a priority class that changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
+pub struct PrioritySource {
+    /// Given by the pod itself.
+    pub explicit: Option<i32>,
+    /// Class to look up otherwise.
+    pub class: Option<Name>,
+}
+
+/// The request in lanes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component, TransparentWrapper)]
+#[repr(transparent)]
+pub struct Request(pub Lanes);
+
+/// The request beyond the lanes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
+pub struct RequestTail(pub Tail);
+
+/// Which job the task belongs to, as what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+pub struct Membership {
+    /// The job; none for a pod of another scheduler.
+    pub job: Option<Entity>,
+    /// Index of its role in the job.
+    pub role: u16,
+    /// Index of its sub-group in the job, if it belongs to one.
+    pub subgroup: Option<u16>,
+    /// Class of tasks no rule can tell apart.
+    pub class: ClassId,
+}
+
+/// Labels of the pod, sorted by key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
+pub struct Labels(pub Vec<(Name, Name)>);
+
+impl Labels {
+    /// The value of a label.
+    pub fn get(&self, key: &str) -> Option<&Name> {
+        self.0.binary_search_by(|label| (*label.0).cmp(key)).ok().map(|at| &self.0[at].1)
+    }
+}
+
+/// Position of the task in its job's list of members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+pub struct Seat(pub u32);
+
+/// The last thing a discarded Statement had in mind for the task: kept for reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+pub struct LastTransaction(pub Option<Assumption>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn observed(phase: PodPhase, node: Option<Entity>, deleting: bool) -> Observed {
+        Observed { phase, node, nominated: None, deleting }
+    }
+
+    #[test]
+    fn status_follows_from_what_was_seen_and_what_is_assumed() {
+        use Assumption::{Allocated, Binding, Evicting, Pipelined};
+        let (here, there) = (Entity::from_raw_u32(1).unwrap(), Entity::from_raw_u32(2).unwrap());
+        let waiting = observed(PodPhase::Pending, None, false);
+        let bound = observed(PodPhase::Pending, Some(here), false);
+        let running = observed(PodPhase::Running, Some(here), false);
+        let leaving = observed(PodPhase::Running, Some(here), true);
+        let table = [
+            (waiting, None, TaskStatus::Pending, None),
+            (waiting, Some(Allocated(there)), TaskStatus::Allocated, Some(there)),
+            (waiting, Some(Pipelined(there)), TaskStatus::Pipelined, Some(there)),
+            (waiting, Some(Binding(there)), TaskStatus::Binding, Some(there)),
+            (waiting, Some(Evicting), TaskStatus::Pending, None),
+            (bound, None, TaskStatus::Bound, Some(here)),
+            (bound, Some(Binding(there)), TaskStatus::Bound, Some(here)),
+            (running, None, TaskStatus::Running, Some(here)),
+            (running, Some(Evicting), TaskStatus::Releasing, Some(here)),
+            (running, Some(Pipelined(there)), TaskStatus::Running, Some(here)),
+            (leaving, None, TaskStatus::Releasing, Some(here)),
+            (leaving, Some(Binding(there)), TaskStatus::Releasing, Some(here)),
+            (
+                observed(PodPhase::Pending, None, true),
+                Some(Pipelined(there)),
+                TaskStatus::Releasing,
+                None,
+            ),
+            (observed(PodPhase::Succeeded, Some(here), false), None, TaskStatus::Succeeded, None),
+            (observed(PodPhase::Failed, Some(here), true), None, TaskStatus::Failed, None),
+            (observed(PodPhase::Unknown, Some(here), false), None, TaskStatus::Unknown, Some(here)),
+        ];
+        for (observed, assumption, status, node) in table {
+            assert_eq!(
+                status_of(&observed, Assumed(assumption)),
+                (status, node),
+                "{observed:?} {assumption:?}"
+            );
+        }
+    }
+}

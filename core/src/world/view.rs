@@ -1,0 +1,142 @@
+//! What the outside may see: pods, jobs and queues as plain values, sorted by name.
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::{Query, Res, World};
+
+use super::names::Names;
+use super::node::ClusterTotals;
+use super::rows::{Job, JobReadOnlyItem, Node, Queue, QueueReadOnlyItem, Task, TaskReadOnlyItem};
+
+use super::task::TaskStatus;
+use crate::ids::Name;
+use crate::resource::{Dim, Quantity, ResourceNames, ResourceVec};
+use crate::scheduler::{JobView, PodView, QueueView};
+use crate::verdict::Reason;
+
+/// Every pod, sorted by key.
+pub fn pods(world: &mut World) -> Vec<PodView> {
+    world.run_system_cached(view_pods).unwrap_or_default()
+}
+
+fn view_pods(
+    tasks: Query<'_, '_, Task>,
+    nodes: Query<'_, '_, Node>,
+    jobs: Query<'_, '_, Job>,
+) -> Vec<PodView> {
+    let name = |node: Entity| nodes.get(node).ok().map(|node| node.identity.name.clone());
+    let mut pods: Vec<PodView> = tasks
+        .iter()
+        .map(|task| {
+            let (status, node) = task.status();
+            let held = status == TaskStatus::Pipelined;
+            let seen_on = task.observed.node.and_then(name);
+            let node = node.and_then(name);
+            let job = task.membership.job.and_then(|job| jobs.get(job).ok());
+            PodView {
+                key: task.identity.key.clone(),
+                status: status.as_str(),
+                nominated: node.clone().filter(|_| held),
+                node: node.filter(|_| !held).or(seen_on),
+                reason: job.as_ref().and_then(|job| reason(&task, job)),
+                job: job.map(|job| job.identity.key.object().clone()),
+            }
+        })
+        .collect();
+    pods.sort_by(|a, b| a.key.cmp(&b.key));
+    pods
+}
+
+/// Why a pod waits: a gate of its own, else whatever keeps its job.
+fn reason(task: &TaskReadOnlyItem<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> Option<Reason> {
+    match task.status().0 {
+        TaskStatus::Pending if task.traits.gated => Some(Reason::Gated),
+        TaskStatus::Pending => job.verdict.0.as_ref().map(|verdict| verdict.reason),
+        TaskStatus::Pipelined => Some(Reason::WaitingForVictims),
+        _ => None,
+    }
+}
+
+/// Every job, sorted by key.
+pub fn jobs(world: &mut World) -> Vec<JobView> {
+    world.run_system_cached(view_jobs).unwrap_or_default()
+}
+
+fn view_jobs(jobs: Query<'_, '_, Job>, queues: Query<'_, '_, Queue>) -> Vec<JobView> {
+    let mut views: Vec<JobView> = jobs
+        .iter()
+        .map(|job| JobView {
+            key: job.identity.key.object().clone(),
+            queue: queues
+                .get(job.spec.queue)
+                .map(|queue| queue.identity.name.clone())
+                .unwrap_or_default(),
+            phase: job.spec.phase,
+            min_available: job.spec.min_available,
+            ready: job.counts.ready(),
+            pipelined: job.counts.pipelined(),
+            pending: job.counts.pending(),
+            reason: job.verdict.0.as_ref().map(|verdict| verdict.reason),
+            message: job.verdict.0.as_ref().map(|verdict| verdict.message.clone()),
+        })
+        .collect();
+    views.sort_by(|a, b| a.key.cmp(&b.key));
+    views
+}
+
+/// Every queue that exists, sorted by name.
+pub fn queues(world: &mut World) -> Vec<QueueView> {
+    world.run_system_cached(view_queues).unwrap_or_default()
+}
+
+fn view_queues(
+    queues: Query<'_, '_, Queue>,
+    names: Res<'_, Names>,
+    capacity: Res<'_, ClusterTotals>,
+) -> Vec<QueueView> {
+    let mut views: Vec<QueueView> = queues
+        .iter()
+        .filter(|queue| queue.identity.present)
+        .map(|queue| view_queue(&queue, &names.0, &capacity.0))
+        .collect();
+    views.sort_by(|a, b| a.name.cmp(&b.name));
+    views
+}
+
+fn view_queue(
+    queue: &QueueReadOnlyItem<'_, '_>,
+    names: &ResourceNames,
+    capacity: &ResourceVec,
+) -> QueueView {
+    let given = |list: &Option<Vec<(Name, Quantity)>>| list.clone().unwrap_or_default();
+    let deserved = match &queue.deserved.0 {
+        Some(deserved) => list(deserved, names),
+        None => given(&queue.spec.deserved),
+    };
+    QueueView {
+        name: queue.identity.name.clone(),
+        allocated: list(&queue.usage.allocated, names),
+        share_ppm: share_ppm(&queue.usage.allocated, queue.deserved.0.as_ref().unwrap_or(capacity)),
+        deserved,
+        capability: given(&queue.spec.capability),
+        guarantee: given(&queue.spec.guarantee),
+    }
+}
+
+fn list(vector: &ResourceVec, names: &ResourceNames) -> Vec<(Name, Quantity)> {
+    let entries = vector
+        .iter()
+        .map(|(dim, units)| (names.name(dim).clone(), ResourceNames::quantity(dim, units)));
+    let mut list: Vec<_> = entries.collect();
+    list.sort_by(|a, b| a.0.cmp(&b.0));
+    list
+}
+
+/// The largest part of any resource, in parts per million.
+fn share_ppm(used: &ResourceVec, due: &ResourceVec) -> u64 {
+    let parts =
+        used.iter().filter(|&(dim, amount)| amount > 0 && dim != Dim::PODS).map(|(dim, amount)| {
+            let due = i128::from(due.get(dim));
+            if due <= 0 { 1_000_000 } else { i128::from(amount) * 1_000_000 / due }
+        });
+    parts.max().and_then(|share| u64::try_from(share).ok()).unwrap_or(0)
+}
