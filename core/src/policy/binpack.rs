@@ -1,0 +1,58 @@
+//! `binpack`: fill nodes up before opening others.
+//!
+//! Promise: a node scores the higher the fuller the task would leave it, averaged over the resources
+//! the task asks for, each with its weight; a node the task would overfill scores nothing.
+//!
+//! Arguments: `binpack.weight` 1, `binpack.cpu` 1, `binpack.memory` 1, `binpack.resources` (a comma
+//! separated list of further names) and `binpack.resources.<name>` 1 each. A negative weight of a
+//! resource counts as 1; `binpack.weight: 0` switches the plugin off.
+
+use glam::I64Vec2;
+
+use super::{Pairing, Point, Policy};
+use crate::config::Arguments;
+use crate::kernel::ratio;
+use crate::resource::{Dim, LANES, ResourceNames};
+
+/// The plugin with its arguments.
+pub(super) struct Binpack {
+    weight: i64,
+    lanes: [i64; LANES],
+}
+
+impl Binpack {
+    pub(super) fn new(arguments: &Arguments, names: &mut ResourceNames) -> Self {
+        let weight_of = |key: &str| match arguments.int(key, 1) {
+            weight if weight < 0 => 1,
+            weight => weight,
+        };
+        let mut lanes = [0; LANES];
+        let mut weigh = |dim: Dim, weight| {
+            if let Some(lane) = dim.lane() {
+                lanes[lane] = weight;
+            }
+        };
+        weigh(Dim::CPU, weight_of("binpack.cpu"));
+        weigh(Dim::MEMORY, weight_of("binpack.memory"));
+        let listed = arguments.text("binpack.resources", "").split(',').map(str::trim);
+        for name in listed.filter(|name| !name.is_empty()) {
+            weigh(names.dim(&name.into()), weight_of(&format!("binpack.resources.{name}")));
+        }
+        Self { weight: arguments.int("binpack.weight", 1), lanes }
+    }
+}
+
+impl Policy for Binpack {
+    fn name(&self) -> &'static str {
+        "binpack"
+    }
+
+    fn points(&self) -> &'static [Point] {
+        if self.weight == 0 { &[] } else { &[Point::Score] }
+    }
+
+    fn score(&self, pairing: &Pairing<'_>, _scale: I64Vec2, scores: &mut [i64]) {
+        let (request, nodes) = (&pairing.class.request.hot, &pairing.nodes);
+        ratio::binpack(request, &self.lanes, self.weight, nodes.used, nodes.allocatable, scores);
+    }
+}

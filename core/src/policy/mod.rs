@@ -1,0 +1,270 @@
+//! The rules: what a plugin may take part in, and the plugins themselves, one file each.
+//!
+//! A plugin sees batches: filters and scores get one class of tasks and a run of node rows and are
+//! called once for all of them, never once per node. Orders are keys, smaller first, so that a heap
+//! compares integers. How several plugins combine over the tiers is in [`Policies`].
+
+mod tiers;
+mod gang;
+mod priority;
+mod drf;
+mod predicates;
+mod nodeorder;
+mod binpack;
+mod topology;
+
+pub use tiers::{OrderKey, Policies};
+
+use bevy_ecs::entity::Entity;
+use glam::I64Vec2;
+
+use crate::class::Class;
+use crate::config::{Gate, PluginConfig};
+use crate::resource::ResourceNames;
+use crate::verdict::Verdict;
+use crate::world::{
+    Cluster, JobReadOnlyItem, NodeColumns, QueueReadOnlyItem, Symbols, TaskReadOnlyItem,
+};
+
+/// A place in the cycle where plugins have a say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Point {
+    /// Excludes nodes for a class of tasks.
+    Filter,
+    /// Scores nodes for a class of tasks.
+    Score,
+    /// Which job of a queue is served next.
+    JobOrder,
+    /// Which queue is served next.
+    QueueOrder,
+    /// Which task of a job is placed next.
+    TaskOrder,
+    /// May the job be tried at all?
+    JobValid,
+    /// May what was placed be bound?
+    JobReady,
+    /// May what was placed be held as a reservation?
+    JobPipelined,
+    /// Does the job lack what it needs to run?
+    JobStarving,
+    /// Has the queue had its part?
+    Overused,
+    /// May the queue take one more task of a class?
+    Allocatable,
+    /// How good is a plan that put a job into a domain?
+    DomainScore,
+    /// Within which domains may a job or sub-group be placed?
+    SearchSpace,
+}
+
+impl Point {
+    /// Number of points.
+    pub const COUNT: usize = 13;
+
+    /// The flag that switches a plugin's part at this point.
+    pub fn gate(self) -> Option<Gate> {
+        match self {
+            Self::Filter => Some(Gate::Predicate),
+            Self::Score => Some(Gate::NodeOrder),
+            Self::JobOrder => Some(Gate::JobOrder),
+            Self::QueueOrder => Some(Gate::QueueOrder),
+            Self::TaskOrder => Some(Gate::TaskOrder),
+            Self::JobValid => None,
+            Self::JobReady => Some(Gate::JobReady),
+            Self::JobPipelined => Some(Gate::JobPipelined),
+            Self::JobStarving => Some(Gate::JobStarving),
+            Self::Overused => Some(Gate::Overused),
+            Self::Allocatable => Some(Gate::Allocatable),
+            Self::DomainScore => Some(Gate::HyperNodeOrder),
+            Self::SearchSpace => Some(Gate::HyperNodeGradient),
+        }
+    }
+}
+
+/// Why a rule excludes a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Obstacle {
+    /// No rule does.
+    #[default]
+    None,
+    /// The node object is not there.
+    Absent,
+    /// The node is marked unschedulable.
+    Unschedulable,
+    /// Node selector or required affinity does not match.
+    NodeAffinity,
+    /// A taint is not tolerated.
+    Taint,
+    /// A rule of a plugin beyond the built-in ones.
+    Other,
+}
+
+impl Obstacle {
+    /// The obstacle in words, after a number of nodes.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::None => "open",
+            Self::Absent => "gone",
+            Self::Unschedulable => "unschedulable",
+            Self::NodeAffinity => "not matching the node selector or affinity",
+            Self::Taint => "with a taint not tolerated",
+            Self::Other => "excluded by a plugin",
+        }
+    }
+}
+
+/// A class of tasks and the nodes it is held against.
+#[derive(Clone, Copy)]
+pub struct Pairing<'a> {
+    /// The tasks.
+    pub class: &'a Class,
+    /// The nodes.
+    pub nodes: NodeColumns<'a>,
+    /// Texts behind symbols.
+    pub symbols: &'a Symbols,
+}
+
+/// A plugin's opinion where several plugins vote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vote {
+    /// Yes, and later tiers need not be asked.
+    Permit,
+    /// No opinion.
+    Abstain,
+    /// No, whatever others say.
+    Reject,
+}
+
+/// What a search for room is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Placing tasks in free room.
+    Allocate,
+}
+
+/// Where a job may be placed: groups of domains in order of preference; the first group in which any
+/// domain holds the job decides, and within it the best domain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchSpace {
+    /// Groups, most preferred first. A domain of none is the whole cluster.
+    pub groups: Vec<Vec<Option<Entity>>>,
+}
+
+/// A job, or one of its sub-groups: what is placed as a whole.
+#[derive(Clone, Copy)]
+pub struct Unit<'a> {
+    /// The job.
+    pub job: &'a JobReadOnlyItem<'a, 'a>,
+    /// Index of the sub-group; none is the whole job.
+    pub subgroup: Option<u16>,
+}
+
+/// A plugin. Every method has a neutral default; [`Policy::points`] lists those that count.
+pub trait Policy: Send + Sync {
+    /// Its name in the configuration.
+    fn name(&self) -> &'static str;
+
+    /// Where it has a say.
+    fn points(&self) -> &'static [Point];
+
+    /// Marks nodes that may not serve the class; a node already excluded may be left as it is.
+    fn filter(&self, _pairing: &Pairing<'_>, _obstacles: &mut [Obstacle]) {}
+
+    /// Looks at all nodes once, for two numbers that scale the scores.
+    fn measure(&self, _pairing: &Pairing<'_>) -> I64Vec2 {
+        I64Vec2::ZERO
+    }
+
+    /// Adds its score for each node, in units of [`crate::kernel::ratio::SCORE_SCALE`].
+    fn score(&self, _pairing: &Pairing<'_>, _scale: I64Vec2, _scores: &mut [i64]) {}
+
+    /// Key of a job among the jobs of its queue.
+    fn job_order(&self, _cluster: &Cluster<'_, '_>, _job: &JobReadOnlyItem<'_, '_>) -> i64 {
+        0
+    }
+
+    /// Key of a queue among all queues.
+    fn queue_order(&self, _cluster: &Cluster<'_, '_>, _queue: &QueueReadOnlyItem<'_, '_>) -> i64 {
+        0
+    }
+
+    /// Key of a task among the tasks of its job.
+    fn task_order(&self, _task: &TaskReadOnlyItem<'_, '_>) -> i64 {
+        0
+    }
+
+    /// Why the job must not even be tried.
+    fn job_valid(&self, _job: &JobReadOnlyItem<'_, '_>) -> Result<(), Verdict> {
+        Ok(())
+    }
+
+    /// May what was placed be bound?
+    fn job_ready(&self, _job: &JobReadOnlyItem<'_, '_>) -> bool {
+        true
+    }
+
+    /// May what was placed be held as a reservation?
+    fn job_pipelined(&self, _job: &JobReadOnlyItem<'_, '_>) -> Vote {
+        Vote::Abstain
+    }
+
+    /// Does the job lack what it needs to run?
+    fn job_starving(&self, _job: &JobReadOnlyItem<'_, '_>) -> bool {
+        false
+    }
+
+    /// Has the queue had its part?
+    fn overused(&self, _cluster: &Cluster<'_, '_>, _queue: &QueueReadOnlyItem<'_, '_>) -> bool {
+        false
+    }
+
+    /// May the queue take one more task of the class? The reason is the job's verdict if not.
+    fn allocatable(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _queue: &QueueReadOnlyItem<'_, '_>,
+        _class: &Class,
+    ) -> Result<(), Verdict> {
+        Ok(())
+    }
+
+    /// Where the job or sub-group may be placed; none is no opinion.
+    fn search_space(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _unit: Unit<'_>,
+        _purpose: Purpose,
+    ) -> Option<SearchSpace> {
+        None
+    }
+
+    /// How good a plan is that put the job into the domain; the highest sum wins.
+    fn domain_score(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _job: &JobReadOnlyItem<'_, '_>,
+        _domain: Entity,
+    ) -> i64 {
+        0
+    }
+}
+
+/// The plugin of a configuration entry; none if this version does not have it.
+///
+/// Resources a configuration names get their dimension here, before any object is seen, so that they
+/// have hot lanes.
+pub fn build(config: &PluginConfig, names: &mut ResourceNames) -> Option<Box<dyn Policy>> {
+    let arguments = &config.arguments;
+    match config.spec.name {
+        "gang" => Some(Box::new(gang::Gang)),
+        "priority" => Some(Box::new(priority::Priority)),
+        "drf" => Some(Box::new(drf::Drf)),
+        "predicates" => Some(Box::new(predicates::Predicates::new(arguments))),
+        "nodeorder" => Some(Box::new(nodeorder::NodeOrder::new(arguments, names))),
+        "binpack" => Some(Box::new(binpack::Binpack::new(arguments, names))),
+        "network-topology-aware" => Some(Box::new(topology::Topology::new(arguments, names))),
+        _ => None,
+    }
+}

@@ -1,0 +1,127 @@
+//! `nodeorder`: which of the nodes that may serve serves best.
+//!
+//! Promise: the sum of weighted scores of 0 to 100 points each. Emptier nodes score higher
+//! (`leastrequested.weight` 1), fuller ones if asked (`mostrequested.weight` 0), nodes whose cpu and
+//! memory would be used in step (`balancedresource.weight` 1), nodes that fulfil preferred affinity
+//! (`nodeaffinity.weight` 2), nodes without `PreferNoSchedule` taints the pod does not tolerate
+//! (`tainttoleration.weight` 3). Affinity and taints are scaled by the best and worst node of the
+//! whole cluster, so that a node's score does not depend on which others happen to have room.
+
+use glam::I64Vec2;
+
+use super::{Pairing, Point, Policy};
+use crate::config::Arguments;
+use crate::delta::TaintEffect;
+use crate::kernel::ratio::{self, SCORE_SCALE};
+use crate::resource::{Dim, LANES, Lanes, ResourceNames};
+use crate::world::NodeRules;
+
+/// Lanes the emptiness of a node is judged by, equally.
+const CPU_MEMORY: [i64; LANES] = [1, 1, 0, 0, 0, 0, 0, 0];
+
+/// The plugin with its arguments.
+pub(super) struct NodeOrder {
+    least: i64,
+    most: i64,
+    balanced: i64,
+    /// Of affinity and of taints.
+    wishes: I64Vec2,
+    /// Lanes that should be used in step; the last is that of the GPU.
+    balance: [usize; 3],
+}
+
+impl NodeOrder {
+    pub(super) fn new(arguments: &Arguments, names: &mut ResourceNames) -> Self {
+        let lane = |dim: Dim| dim.lane().unwrap_or(Dim::CPU.0 as usize);
+        let gpu = names.dim(&"nvidia.com/gpu".into());
+        Self {
+            balance: [Dim::CPU, Dim::MEMORY, gpu].map(lane),
+            least: arguments.int("leastrequested.weight", 1),
+            most: arguments.int("mostrequested.weight", 0),
+            balanced: arguments.int("balancedresource.weight", 1),
+            wishes: I64Vec2::new(
+                arguments.int("nodeaffinity.weight", 2),
+                arguments.int("tainttoleration.weight", 3),
+            ),
+        }
+    }
+
+    /// The GPU's lane counts only for tasks that ask for one.
+    fn lanes(&self, request: &Lanes) -> &[usize] {
+        let asks = request.0[self.balance[2]] > 0;
+        if asks { &self.balance } else { &self.balance[..2] }
+    }
+}
+
+impl Policy for NodeOrder {
+    fn name(&self) -> &'static str {
+        "nodeorder"
+    }
+
+    fn points(&self) -> &'static [Point] {
+        &[Point::Score]
+    }
+
+    /// The highest preference any node fulfils and the most taints any node repels with.
+    fn measure(&self, pairing: &Pairing<'_>) -> I64Vec2 {
+        let wishes = pairing.nodes.rules.iter().map(|node| wishes(pairing, node));
+        wishes.fold(I64Vec2::ZERO, I64Vec2::max)
+    }
+
+    fn score(&self, pairing: &Pairing<'_>, scale: I64Vec2, scores: &mut [i64]) {
+        let (request, nodes) = (&pairing.class.request.hot, &pairing.nodes);
+        if self.least != 0 {
+            ratio::least_requested(
+                request,
+                &CPU_MEMORY,
+                self.least,
+                nodes.used,
+                nodes.allocatable,
+                scores,
+            );
+        }
+        if self.most != 0 {
+            ratio::most_requested(
+                request,
+                &CPU_MEMORY,
+                self.most,
+                nodes.used,
+                nodes.allocatable,
+                scores,
+            );
+        }
+        if self.balanced != 0 {
+            ratio::balanced(
+                request,
+                self.lanes(request),
+                self.balanced,
+                nodes.used,
+                nodes.allocatable,
+                scores,
+            );
+        }
+        if scale == I64Vec2::ZERO {
+            return;
+        }
+        for (score, node) in scores.iter_mut().zip(nodes.rules) {
+            let points = wishes(pairing, node) * 100 / scale.max(I64Vec2::ONE);
+            // Fulfilled wishes count for the node, taints against it.
+            let points = I64Vec2::new(points.x, 100 - points.y);
+            *score += (points * self.wishes).element_sum() * SCORE_SCALE;
+        }
+    }
+}
+
+/// Weight of the fulfilled wishes, and number of taints that would rather keep the task away.
+fn wishes(pairing: &Pairing<'_>, node: &NodeRules) -> I64Vec2 {
+    let class = pairing.class;
+    let preference = if class.nodes.has_preferences() {
+        class.nodes.preference(node, pairing.symbols)
+    } else {
+        0
+    };
+    let repelling = node.taints.iter().filter(|taint| {
+        taint.effect == TaintEffect::PreferNoSchedule && !class.tolerances.bears(taint)
+    });
+    I64Vec2::new(preference, repelling.count() as i64)
+}

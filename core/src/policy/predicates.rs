@@ -1,0 +1,62 @@
+//! `predicates`: where a pod may run.
+//!
+//! Promise: a task goes only to a node that exists, is not marked unschedulable (unless tolerated),
+//! matches its node selector and required affinity, and has no `NoSchedule` or `NoExecute` taint it
+//! does not tolerate. Room, the number of pods included, is not a matter of this plugin: it is always
+//! checked, in whole vectors.
+//!
+//! Arguments: `predicate.NodeAffinityEnable` and `predicate.TaintTolerationEnable`, both true.
+
+use super::{Obstacle, Pairing, Point, Policy};
+use crate::config::Arguments;
+use crate::delta::TaintEffect;
+use crate::world::{NodeTaint, Symbol};
+
+/// The plugin with its arguments.
+pub(super) struct Predicates {
+    node_affinity: bool,
+    taints: bool,
+}
+
+impl Predicates {
+    pub(super) fn new(arguments: &Arguments) -> Self {
+        Self {
+            node_affinity: arguments.bool("predicate.NodeAffinityEnable", true),
+            taints: arguments.bool("predicate.TaintTolerationEnable", true),
+        }
+    }
+}
+
+impl Policy for Predicates {
+    fn name(&self) -> &'static str {
+        "predicates"
+    }
+
+    fn points(&self) -> &'static [Point] {
+        &[Point::Filter]
+    }
+
+    fn filter(&self, pairing: &Pairing<'_>, obstacles: &mut [Obstacle]) {
+        let class = pairing.class;
+        let match_nodes = self.node_affinity && !class.nodes.is_open();
+        let unschedulable = Symbol::UNSCHEDULABLE;
+        for (obstacle, rules) in obstacles.iter_mut().zip(pairing.nodes.rules) {
+            if *obstacle != Obstacle::None {
+                continue;
+            }
+            if rules.unschedulable && !class.tolerances.bears_unschedulable(unschedulable) {
+                *obstacle = Obstacle::Unschedulable;
+            } else if match_nodes && !class.nodes.admits(rules, pairing.symbols) {
+                *obstacle = Obstacle::NodeAffinity;
+            } else if self.taints
+                && rules.taints.iter().any(|taint| repels(taint) && !class.tolerances.bears(taint))
+            {
+                *obstacle = Obstacle::Taint;
+            }
+        }
+    }
+}
+
+fn repels(taint: &NodeTaint) -> bool {
+    matches!(taint.effect, TaintEffect::NoSchedule | TaintEffect::NoExecute)
+}

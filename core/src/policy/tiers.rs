@@ -1,0 +1,231 @@
+//! How plugins combine: tiers in order, plugins of a tier in order, each point by its own rule.
+
+use std::cmp::{Ordering, Reverse};
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::Resource;
+use glam::I64Vec2;
+
+use super::{Obstacle, Pairing, Point, Policy, Purpose, SearchSpace, Unit, Vote, build};
+use crate::class::Class;
+use crate::config::{Gates, SchedulerConfig};
+use crate::ids::{Name, TimeMs};
+use crate::resource::ResourceNames;
+use crate::verdict::Verdict;
+use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem, TaskReadOnlyItem};
+
+struct Entry {
+    tier: usize,
+    policy: Box<dyn Policy>,
+}
+
+/// Every plugin in force, with the points it takes part in.
+#[derive(Default, Resource)]
+pub struct Policies {
+    entries: Vec<Entry>,
+    at: [Vec<usize>; Point::COUNT],
+}
+
+impl std::fmt::Debug for Policies {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.entries.iter().map(|entry| entry.policy.name())).finish()
+    }
+}
+
+/// Orders a heap: keys of the plugins in tier order, then age, then uid.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OrderKey {
+    keys: [i64; OrderKey::KEYS],
+    created: TimeMs,
+    uid: Name,
+}
+
+impl OrderKey {
+    /// Plugins that may order one kind of thing; tasks use the last key for their number.
+    pub const KEYS: usize = 8;
+
+    /// Compares what plugins said, leaving the tie-breaks out.
+    pub fn cmp_rules(&self, other: &Self) -> Ordering {
+        self.keys.cmp(&other.keys)
+    }
+}
+
+impl Policies {
+    /// The plugins of a configuration.
+    pub fn new(config: &SchedulerConfig, names: &mut ResourceNames) -> Self {
+        let mut policies = Self::default();
+        for (tier, plugins) in config.tiers.iter().enumerate() {
+            for plugin in plugins {
+                if let Some(policy) = build(plugin, names) {
+                    policies.add(tier, policy, plugin.gates);
+                }
+            }
+        }
+        policies
+    }
+
+    /// Adds a plugin to a tier; plugins of one tier count in the order they are added.
+    pub fn add(&mut self, tier: usize, policy: Box<dyn Policy>, gates: Gates) {
+        let index = self.entries.len();
+        for &point in policy.points() {
+            if point.gate().is_none_or(|gate| gates.is_open(gate)) {
+                self.at[point as usize].push(index);
+            }
+        }
+        self.entries.push(Entry { tier, policy });
+        for list in &mut self.at {
+            list.sort_by_key(|&index| (self.entries[index].tier, index));
+        }
+    }
+
+    fn at(&self, point: Point) -> impl Iterator<Item = &dyn Policy> {
+        self.at[point as usize].iter().map(|&index| &*self.entries[index].policy)
+    }
+
+    fn tiers_at(&self, point: Point) -> impl Iterator<Item = impl Iterator<Item = &dyn Policy>> {
+        let same_tier = |a: &usize, b: &usize| self.entries[*a].tier == self.entries[*b].tier;
+        let tiers = self.at[point as usize].chunk_by(same_tier);
+        tiers.map(|tier| tier.iter().map(|&index| &*self.entries[index].policy))
+    }
+
+    fn keys(&self, point: Point, key: impl Fn(&dyn Policy) -> i64) -> [i64; OrderKey::KEYS] {
+        let mut keys = [0; OrderKey::KEYS];
+        for (slot, policy) in keys.iter_mut().zip(self.at(point)) {
+            *slot = key(policy);
+        }
+        keys
+    }
+
+    /// Filters: a node excluded by any plugin is excluded.
+    pub fn filter(&self, pairing: &Pairing<'_>, obstacles: &mut [Obstacle]) {
+        for (obstacle, identity) in obstacles.iter_mut().zip(pairing.nodes.identities) {
+            if !identity.present {
+                *obstacle = Obstacle::Absent;
+            }
+        }
+        for policy in self.at(Point::Filter) {
+            policy.filter(pairing, obstacles);
+        }
+    }
+
+    /// What each scoring plugin measures over all nodes.
+    pub fn measure(&self, pairing: &Pairing<'_>) -> Vec<I64Vec2> {
+        self.at(Point::Score).map(|policy| policy.measure(pairing)).collect()
+    }
+
+    /// Scores: the sum over plugins.
+    pub fn score(&self, pairing: &Pairing<'_>, scales: &[I64Vec2], scores: &mut [i64]) {
+        for (policy, &scale) in self.at(Point::Score).zip(scales) {
+            policy.score(pairing, scale, scores);
+        }
+    }
+
+    /// Job order: the first plugin that tells two jobs apart decides.
+    pub fn job_key(&self, cluster: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> OrderKey {
+        OrderKey {
+            keys: self.keys(Point::JobOrder, |policy| policy.job_order(cluster, job)),
+            created: job.identity.created,
+            uid: job.identity.uid.clone(),
+        }
+    }
+
+    /// Queue order: the first plugin that tells two queues apart decides.
+    pub fn queue_key(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        queue: &QueueReadOnlyItem<'_, '_>,
+    ) -> OrderKey {
+        OrderKey {
+            keys: self.keys(Point::QueueOrder, |policy| policy.queue_order(cluster, queue)),
+            created: queue.identity.created,
+            uid: queue.identity.uid.clone(),
+        }
+    }
+
+    /// Task order: plugins first, then the number at the end of the name, then age, then uid.
+    pub fn task_key(&self, task: &TaskReadOnlyItem<'_, '_>) -> OrderKey {
+        let mut keys = self.keys(Point::TaskOrder, |policy| policy.task_order(task));
+        let index = task.identity.index.unwrap_or(0);
+        keys[OrderKey::KEYS - 1] = i64::try_from(index).unwrap_or(i64::MAX);
+        OrderKey { keys, created: task.identity.created, uid: task.identity.uid.clone() }
+    }
+
+    /// Members of a job, the last in task order first: the order in which they give something up.
+    /// The job itself has them in the order they arrived in, which must not be seen.
+    pub fn members_last_first(&self, cluster: &Cluster<'_, '_>, job: Entity) -> Vec<Entity> {
+        let mut members = cluster.job(job).members.0.clone();
+        members.sort_by_cached_key(|&task| Reverse(self.task_key(&cluster.task(task))));
+        members
+    }
+
+    /// Validity: the first objection counts.
+    pub fn job_valid(&self, job: &JobReadOnlyItem<'_, '_>) -> Result<(), Verdict> {
+        self.at(Point::JobValid).try_for_each(|policy| policy.job_valid(job))
+    }
+
+    /// Readiness: all must agree.
+    pub fn job_ready(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
+        self.at(Point::JobReady).all(|policy| policy.job_ready(job))
+    }
+
+    /// Reservation: a rejection ends it, a permit ends it at its tier, silence agrees.
+    pub fn job_pipelined(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
+        for tier in self.tiers_at(Point::JobPipelined) {
+            let mut permitted = false;
+            for policy in tier {
+                match policy.job_pipelined(job) {
+                    Vote::Reject => return false,
+                    Vote::Permit => permitted = true,
+                    Vote::Abstain => {}
+                }
+            }
+            if permitted {
+                return true;
+            }
+        }
+        true
+    }
+
+    /// Starving: all plugins of the first tier that has one must agree; nobody asked is no.
+    pub fn job_starving(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
+        self.tiers_at(Point::JobStarving)
+            .next()
+            .is_some_and(|mut tier| tier.all(|policy| policy.job_starving(job)))
+    }
+
+    /// Overused: any plugin's word is enough.
+    pub fn overused(&self, cluster: &Cluster<'_, '_>, queue: &QueueReadOnlyItem<'_, '_>) -> bool {
+        self.at(Point::Overused).any(|policy| policy.overused(cluster, queue))
+    }
+
+    /// One more task for the queue: the first objection counts.
+    pub fn allocatable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        queue: &QueueReadOnlyItem<'_, '_>,
+        class: &Class,
+    ) -> Result<(), Verdict> {
+        self.at(Point::Allocatable).try_for_each(|policy| policy.allocatable(cluster, queue, class))
+    }
+
+    /// Search space: the first answer counts; none is the whole cluster.
+    pub fn search_space(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        unit: Unit<'_>,
+        purpose: Purpose,
+    ) -> Option<SearchSpace> {
+        self.at(Point::SearchSpace).find_map(|policy| policy.search_space(cluster, unit, purpose))
+    }
+
+    /// Score of a plan within a domain: the sum over plugins.
+    pub fn domain_score(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        job: &JobReadOnlyItem<'_, '_>,
+        domain: Entity,
+    ) -> i64 {
+        let scores = self.at(Point::DomainScore).map(|p| p.domain_score(cluster, job, domain));
+        scores.sum()
+    }
+}
