@@ -1,0 +1,275 @@
+//! A transaction over the world: an undo log of what was assumed of tasks.
+//!
+//! Every operation writes columns and totals at once and notes what was assumed before, so undoing it
+//! is one write. Checkpoints nest; a plan found on one domain can be saved and recovered after others
+//! were tried; nothing leaves the process before [`Statement::commit`].
+
+use bevy_ecs::entity::Entity;
+use hashbrown::HashSet;
+use rustc_hash::FxBuildHasher;
+
+use crate::ids::ObjectKey;
+use crate::intent::{Decision, DecisionOp, Intent};
+use crate::scheduler::CycleOutcome;
+use crate::world::{Assumption, Cluster, LastTransaction, TaskStatus};
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+/// An open transaction.
+#[derive(Debug)]
+pub struct Statement {
+    action: &'static str,
+    log: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    task: Entity,
+    before: Option<Assumption>,
+    after: Option<Assumption>,
+    grounds: Option<Grounds>,
+}
+
+/// Why a task is evicted, and for whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grounds {
+    /// The job that gets the room.
+    pub beneficiary: ObjectKey,
+    /// For people.
+    pub reason: String,
+}
+
+/// A position in the log to return to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Checkpoint(usize);
+
+impl Checkpoint {
+    /// Before the first operation.
+    pub const START: Self = Self(0);
+}
+
+/// Operations kept after they were undone, to be done again.
+#[derive(Clone, Debug, Default)]
+pub struct Plan(Vec<Entry>);
+
+/// An operation that does not fit the task's status. The world is unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot {op} a task that is {}", .status.as_str())]
+pub struct StatementError {
+    /// What was asked.
+    pub op: &'static str,
+    /// What the task is.
+    pub status: TaskStatus,
+}
+
+type Result<T = (), E = StatementError> = std::result::Result<T, E>;
+
+impl Statement {
+    /// An empty transaction of an action.
+    pub fn new(action: &'static str) -> Self {
+        Self { action, log: Vec::new() }
+    }
+
+    /// Takes free room on the node for a task that is pending or had room held.
+    pub fn allocate(
+        &mut self,
+        cluster: &mut Cluster<'_, '_>,
+        task: Entity,
+        node: Entity,
+    ) -> Result {
+        let allowed = [TaskStatus::Pending, TaskStatus::Pipelined];
+        expect_status(cluster, task, "allocate", &allowed)?;
+        self.write(cluster, task, Some(Assumption::Allocated(node)), None);
+        Ok(())
+    }
+
+    /// Holds room on the node for a task; holding the same room again changes nothing.
+    pub fn pipeline(
+        &mut self,
+        cluster: &mut Cluster<'_, '_>,
+        task: Entity,
+        node: Entity,
+    ) -> Result {
+        let allowed = [TaskStatus::Pending, TaskStatus::Pipelined, TaskStatus::Allocated];
+        expect_status(cluster, task, "pipeline", &allowed)?;
+        self.write(cluster, task, Some(Assumption::Pipelined(node)), None);
+        Ok(())
+    }
+
+    /// Gives up the room held for a task.
+    pub fn unpipeline(&mut self, cluster: &mut Cluster<'_, '_>, task: Entity) -> Result {
+        expect_status(cluster, task, "unpipeline", &[TaskStatus::Pipelined])?;
+        self.write(cluster, task, None, None);
+        Ok(())
+    }
+
+    /// Sends a task off its node.
+    pub fn evict(
+        &mut self,
+        cluster: &mut Cluster<'_, '_>,
+        task: Entity,
+        grounds: Grounds,
+    ) -> Result {
+        expect_status(cluster, task, "evict", &[TaskStatus::Bound, TaskStatus::Running])?;
+        self.write(cluster, task, Some(Assumption::Evicting), Some(grounds));
+        Ok(())
+    }
+
+    /// Turns every place the job was given in this transaction into a reservation: nothing of a gang
+    /// that is not ready is bound.
+    pub fn pipeline_all_allocated(&mut self, cluster: &mut Cluster<'_, '_>, job: Entity) {
+        for at in 0..self.log.len() {
+            let task = self.log[at].task;
+            let item = cluster.task(task);
+            let (TaskStatus::Allocated, Some(node)) = item.status() else { continue };
+            if item.membership.job == Some(job) {
+                self.write(cluster, task, Some(Assumption::Pipelined(node)), None);
+            }
+        }
+    }
+
+    /// Where the log stands now.
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint(self.log.len())
+    }
+
+    /// Undoes everything since the checkpoint, last first.
+    pub fn rollback(&mut self, cluster: &mut Cluster<'_, '_>, to: Checkpoint) {
+        while self.log.len() > to.0 {
+            let Some(entry) = self.log.pop() else { return };
+            cluster.assume(entry.task, entry.before);
+        }
+    }
+
+    /// The operations since the checkpoint, to be done again with [`Self::recover`].
+    pub fn save(&self, from: Checkpoint) -> Plan {
+        Plan(self.log[from.0..].to_vec())
+    }
+
+    /// Does saved operations again. They are writes of the same values, so they cannot fail on the
+    /// world they were saved from.
+    pub fn recover(&mut self, cluster: &mut Cluster<'_, '_>, plan: &Plan) {
+        for entry in &plan.0 {
+            self.write(cluster, entry.task, entry.after, entry.grounds.clone());
+        }
+    }
+
+    /// Has anything been done?
+    pub fn is_empty(&self) -> bool {
+        self.log.is_empty()
+    }
+
+    /// Undoes everything and keeps, for reports, what was last in mind for each task.
+    pub fn discard(mut self, cluster: &mut Cluster<'_, '_>) {
+        for entry in &self.log {
+            if let Ok(mut task) = cluster.tasks.get_mut(entry.task) {
+                *task.last = LastTransaction(entry.after);
+            }
+        }
+        self.rollback(cluster, Checkpoint::START);
+    }
+
+    /// Makes it so: places become binds under way, and every task whose state really changed gives
+    /// its decision and its call, in the order it was first touched.
+    pub fn commit(self, cluster: &mut Cluster<'_, '_>, outcome: &mut CycleOutcome) {
+        let mut seen = HashSet::with_capacity_and_hasher(self.log.len(), FxBuildHasher);
+        for entry in self.log {
+            // The first entry of a task holds what was assumed before the transaction.
+            if seen.insert(entry.task) {
+                settle(cluster, outcome, self.action, entry);
+            }
+        }
+    }
+
+    fn write(
+        &mut self,
+        cluster: &mut Cluster<'_, '_>,
+        task: Entity,
+        after: Option<Assumption>,
+        grounds: Option<Grounds>,
+    ) {
+        let before = cluster.assume(task, after);
+        if before != after {
+            self.log.push(Entry { task, before, after, grounds });
+        }
+    }
+}
+
+fn expect_status(
+    cluster: &Cluster<'_, '_>,
+    task: Entity,
+    op: &'static str,
+    allowed: &[TaskStatus],
+) -> Result {
+    let (status, _) = cluster.task(task).status();
+    if allowed.contains(&status) { Ok(()) } else { Err(StatementError { op, status }) }
+}
+
+/// Turns the final state of one task into its decision and call.
+fn settle(
+    cluster: &mut Cluster<'_, '_>,
+    outcome: &mut CycleOutcome,
+    action: &'static str,
+    first: Entry,
+) {
+    let task = first.task;
+    let Ok(mut item) = cluster.tasks.get_mut(task) else { return };
+    let after = item.assumed.0;
+    *item.last = LastTransaction(None);
+    if after == first.before {
+        return;
+    }
+    let (op, node) = match (after, first.before) {
+        (Some(Assumption::Allocated(node) | Assumption::Binding(node)), _) => {
+            cluster.assume(task, Some(Assumption::Binding(node)));
+            (DecisionOp::Bind, node)
+        }
+        (Some(Assumption::Pipelined(node)), _) => (DecisionOp::Pipeline, node),
+        (None, Some(Assumption::Pipelined(node))) => (DecisionOp::Unpipeline, node),
+        (Some(Assumption::Evicting), _) => match item.observed.node {
+            Some(node) => (DecisionOp::Evict, node),
+            None => return,
+        },
+        (None, _) => return,
+    };
+    announce(cluster, outcome, Decided { action, op, task, node, grounds: first.grounds });
+}
+
+/// A decision before it is put into words.
+struct Decided {
+    action: &'static str,
+    op: DecisionOp,
+    task: Entity,
+    node: Entity,
+    grounds: Option<Grounds>,
+}
+
+fn announce(cluster: &Cluster<'_, '_>, outcome: &mut CycleOutcome, decided: Decided) {
+    let task = cluster.task(decided.task);
+    let (pod, uid) = (task.identity.key.clone(), task.identity.uid.clone());
+    let node = cluster.node(decided.node).identity.name.clone();
+    let job = task.membership.job.map(|job| cluster.job(job).identity.key.object().clone());
+    let (beneficiary, reason) = decided
+        .grounds
+        .map_or((None, None), |grounds| (Some(grounds.beneficiary), Some(grounds.reason)));
+    outcome.intents.push(match decided.op {
+        DecisionOp::Bind => Intent::Bind { pod: pod.clone(), uid, node: node.clone() },
+        DecisionOp::Evict => {
+            Intent::Evict { pod: pod.clone(), uid, reason: reason.clone().unwrap_or_default() }
+        }
+        DecisionOp::Pipeline => {
+            Intent::Nominate { pod: pod.clone(), uid, node: Some(node.clone()) }
+        }
+        DecisionOp::Unpipeline => Intent::Nominate { pod: pod.clone(), uid, node: None },
+    });
+    outcome.decisions.push(Decision {
+        action: decided.action,
+        op: decided.op,
+        job: job.unwrap_or_else(|| pod.clone()),
+        pod,
+        node,
+        beneficiary,
+        reason,
+    });
+}
