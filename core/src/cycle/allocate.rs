@@ -1,0 +1,109 @@
+//! Action `allocate`: gangs into free room, whole or not at all.
+//!
+//! A job's turn ends in one of three ways. Ready: its places are bound. Covered by what is free plus
+//! what is leaving: all of its places are held and nothing is bound early. Neither: everything is
+//! undone, and the room is there for the next job in the same cycle.
+//!
+//! Reads: the whole cluster. Writes: assumptions through a Statement, verdicts.
+
+use bevy_ecs::entity::Entity;
+
+use super::drive::{Scene, Turn, drive};
+use super::place::{self, Bounds, Reach};
+use super::worksheet::{Portion, Sheet};
+use super::{enqueue, explain};
+use crate::statement::Statement;
+use crate::verdict::{Reason, Verdict};
+
+pub(super) fn allocate(mut scene: Scene<'_, '_>) {
+    place_jobs(&mut scene, "allocate", Portion::Requesting);
+}
+
+/// Serves every job that has tasks of the portion to place: those with reservations before others.
+pub(super) fn place_jobs(scene: &mut Scene<'_, '_>, action: &'static str, portion: Portion) {
+    let (reserved, fresh): (Vec<Entity>, Vec<Entity>) =
+        eligible(scene).into_iter().partition(|&job| scene.cluster.job(job).counts.pipelined() > 0);
+    drive(scene, [reserved, fresh], |scene, job, sheet| {
+        let sheet = sheet.get_or_insert_with(|| Sheet::of(scene, job, portion));
+        if sheet.is_done() { Turn::Passed } else { serve(scene, action, job, sheet) }
+    });
+}
+
+/// Jobs with something to place that may be tried.
+fn eligible(scene: &mut Scene<'_, '_>) -> Vec<Entity> {
+    let waiting: Vec<Entity> = scene
+        .cluster
+        .jobs
+        .iter()
+        .filter(|job| job.counts.pending() + job.counts.pipelined() > 0)
+        .map(|job| job.entity)
+        .collect();
+    waiting.into_iter().filter(|&job| may_be_tried(scene, job)).collect()
+}
+
+fn may_be_tried(scene: &mut Scene<'_, '_>, job: Entity) -> bool {
+    let item = scene.cluster.job(job);
+    if !item.identity.present {
+        let message = format!("PodGroup {} does not exist (yet)", item.identity.key);
+        scene.judge(job, Some(Verdict::new(Reason::NotAdmitted, message)));
+        return false;
+    }
+    // The most specific reason counts: what is wrong with the job itself before what keeps it out.
+    if let Err(verdict) = scene.policies.job_valid(&item) {
+        scene.judge(job, Some(verdict));
+        return false;
+    }
+    if let Some(until) = item.backoff.until.filter(|&until| until > scene.now.0) {
+        let message = format!(
+            "{} binds failed in a row; the next attempt comes in {} s",
+            item.backoff.failures,
+            (until.0 - scene.now.0.0 + 999) / 1000
+        );
+        scene.judge(job, Some(Verdict::new(Reason::BindBackoff, message)));
+        return false;
+    }
+    enqueue::is_admitted(scene, job)
+}
+
+fn serve(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity, sheet: &mut Sheet) -> Turn {
+    let mut statement = Statement::new(action);
+    match place::job(scene, &mut statement, job, sheet, Bounds::Kept) {
+        Reach::Ready => {
+            let moved = !statement.is_empty();
+            statement.commit(&mut scene.cluster, &mut scene.outcome.0);
+            if moved && !sheet.is_done() { Turn::Again } else { Turn::Over }
+        }
+        Reach::Covered => {
+            statement.pipeline_all_allocated(&mut scene.cluster, job);
+            statement.commit(&mut scene.cluster, &mut scene.outcome.0);
+            let verdict = explain::waiting(scene, job);
+            scene.judge(job, Some(verdict));
+            Turn::Over
+        }
+        Reach::Short(shortfall) => {
+            statement.discard(&mut scene.cluster);
+            release_uncovered(scene, action, job);
+            let verdict = explain::shortfall(scene, job, &shortfall);
+            scene.judge(job, Some(verdict));
+            Turn::Over
+        }
+    }
+}
+
+/// Gives up what is held for a job that is no longer covered by it: the room is there for others in
+/// the same cycle.
+fn release_uncovered(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity) {
+    let item = scene.cluster.job(job);
+    let needless = item.counts.pipelined() == 0
+        || scene.policies.job_ready(&item)
+        || scene.policies.job_pipelined(&item);
+    if needless {
+        return;
+    }
+    let mut statement = Statement::new(action);
+    for task in scene.policies.members_last_first(&scene.cluster, job) {
+        // Members without a reservation have nothing to give up.
+        let _not_held = statement.unpipeline(&mut scene.cluster, task);
+    }
+    statement.commit(&mut scene.cluster, &mut scene.outcome.0);
+}

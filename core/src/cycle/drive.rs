@@ -1,0 +1,184 @@
+//! The loop all actions share: queues in order, jobs of a queue in order, a turn at a time.
+//!
+//! After each turn the queue and the job go back with fresh keys, so shares that moved are seen at
+//! once. What a turn does, and where its room comes from, is the action's.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::{Res, ResMut};
+use bevy_ecs::system::SystemParam;
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::worksheet::Sheet;
+use super::{Deadline, Now, Outcome, Settings};
+use crate::class::{ClassId, Classes, Ranking, Rankings, Rules};
+use crate::policy::{OrderKey, Policies};
+use crate::verdict::{Reason, Verdict};
+use crate::world::{Cluster, JobVerdict, Names, Symbols};
+
+/// Everything an action reads and writes.
+#[derive(SystemParam)]
+pub(super) struct Scene<'w, 's> {
+    pub(super) cluster: Cluster<'w, 's>,
+    pub(super) policies: Res<'w, Policies>,
+    pub(super) classes: Res<'w, Classes>,
+    pub(super) symbols: Res<'w, Symbols>,
+    pub(super) names: Res<'w, Names>,
+    pub(super) settings: Res<'w, Settings>,
+    pub(super) now: Res<'w, Now>,
+    pub(super) rankings: ResMut<'w, Rankings>,
+    pub(super) outcome: ResMut<'w, Outcome>,
+}
+
+impl Scene<'_, '_> {
+    /// How the nodes look to a class of tasks right now.
+    pub(super) fn ranking(&mut self, class: ClassId) -> &Ranking {
+        let rules = Rules {
+            classes: &self.classes,
+            policies: &self.policies,
+            symbols: &self.symbols,
+            tuning: &self.settings.tuning,
+        };
+        self.rankings.of(class, self.cluster.columns(), &self.cluster.log, rules)
+    }
+
+    /// Writes why a job waits, if that is news.
+    pub(super) fn judge(&mut self, job: Entity, verdict: Option<Verdict>) {
+        let mut item = self.cluster.job_mut(job);
+        if item.verdict.0 != verdict {
+            *item.verdict = JobVerdict(verdict);
+        }
+    }
+}
+
+/// Why a job had no turn: another cycle may give it one, and comes at once.
+pub(super) const OUT_OF_TIME: &str = "the action's time budget ended before the job's turn came";
+/// Why a job had no turn: it will have one when those before it are served or gone.
+const OUT_OF_TURNS: &str = "the action has tried as many jobs of the queue as it may in one cycle";
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// The job may have another one.
+    Again,
+    /// Enough for this cycle.
+    Over,
+    /// It had nothing to do; its queue has not used up a turn.
+    Passed,
+}
+
+/// A job in line, with the tasks it still has to place.
+struct InLine {
+    key: OrderKey,
+    job: Entity,
+    sheet: Option<Sheet>,
+}
+
+impl PartialEq for InLine {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+impl Eq for InLine {}
+impl PartialOrd for InLine {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for InLine {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (&self.key, self.job).cmp(&(&other.key, other.job))
+    }
+}
+
+/// Gives turns until every job has had enough: round after round, so that no job of a later round
+/// is served before one of an earlier.
+pub(super) fn drive(
+    scene: &mut Scene<'_, '_>,
+    rounds: impl IntoIterator<Item = Vec<Entity>>,
+    mut turn: impl FnMut(&mut Scene<'_, '_>, Entity, &mut Option<Sheet>) -> Turn,
+) {
+    let deadline = scene.settings.deadline();
+    let mut lines = Lines::default();
+    for jobs in rounds {
+        line_up(scene, jobs, &mut lines);
+        give_turns(scene, &mut lines, deadline.as_ref(), &mut turn);
+    }
+}
+
+fn give_turns(
+    scene: &mut Scene<'_, '_>,
+    lines: &mut Lines,
+    deadline: Option<&Deadline>,
+    turn: &mut impl FnMut(&mut Scene<'_, '_>, Entity, &mut Option<Sheet>) -> Turn,
+) {
+    let mut queues: BinaryHeap<Reverse<(OrderKey, Entity)>> =
+        lines.order.iter().map(|&queue| Reverse((queue_key(scene, queue), queue))).collect();
+    while let Some(Reverse((_, queue))) = queues.pop() {
+        if deadline.is_some_and(Deadline::is_over) {
+            let waiting = lines.order.iter().filter_map(|queue| lines.of.get(queue));
+            waiting.for_each(|line| cut(scene, line, OUT_OF_TIME));
+            return;
+        }
+        if scene.policies.overused(&scene.cluster, &scene.cluster.queue(queue)) {
+            continue;
+        }
+        let Some(line) = lines.of.get_mut(&queue) else { continue };
+        if scene.settings.tuning.jobs_per_queue.is_some_and(|limit| line.served >= limit) {
+            cut(scene, line, OUT_OF_TURNS);
+            continue;
+        }
+        let Some(Reverse(mut next)) = line.waiting.pop() else { continue };
+        match turn(scene, next.job, &mut next.sheet) {
+            Turn::Again => {
+                next.key = job_key(scene, next.job);
+                line.waiting.push(Reverse(next));
+            }
+            Turn::Over => line.served += 1,
+            Turn::Passed => {}
+        }
+        queues.push(Reverse((queue_key(scene, queue), queue)));
+    }
+}
+
+/// Tells every job in a line that its turn does not come in this cycle.
+fn cut(scene: &mut Scene<'_, '_>, line: &Line, why: &str) {
+    for Reverse(waiting) in &line.waiting {
+        scene.judge(waiting.job, Some(Verdict::new(Reason::SearchCut, why)));
+    }
+}
+
+#[derive(Default)]
+struct Line {
+    waiting: BinaryHeap<Reverse<InLine>>,
+    served: u32,
+}
+
+/// Jobs by queue; the list fixes an order the map does not have.
+#[derive(Default)]
+struct Lines {
+    order: Vec<Entity>,
+    of: HashMap<Entity, Line, FxBuildHasher>,
+}
+
+fn line_up(scene: &Scene<'_, '_>, jobs: Vec<Entity>, lines: &mut Lines) {
+    for job in jobs {
+        let queue = scene.cluster.job(job).spec.queue;
+        let line = lines.of.entry(queue).or_insert_with(|| {
+            lines.order.push(queue);
+            Line::default()
+        });
+        line.waiting.push(Reverse(InLine { key: job_key(scene, job), job, sheet: None }));
+    }
+}
+
+fn queue_key(scene: &Scene<'_, '_>, queue: Entity) -> OrderKey {
+    scene.policies.queue_key(&scene.cluster, &scene.cluster.queue(queue))
+}
+
+fn job_key(scene: &Scene<'_, '_>, job: Entity) -> OrderKey {
+    scene.policies.job_key(&scene.cluster, &scene.cluster.job(job))
+}

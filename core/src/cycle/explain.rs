@@ -1,0 +1,201 @@
+//! Why a job waits, in a stable code and numbers.
+
+use bevy_ecs::entity::Entity;
+
+use super::drive::Scene;
+use super::place::{self, Bounds, Reach, Shortfall};
+use super::worksheet::{Portion, Sheet};
+use crate::class::ClassId;
+use crate::policy::Obstacle;
+use crate::resource::{Dim, ResourceVec};
+use crate::statement::{Checkpoint, Statement};
+use crate::verdict::{Reason, Verdict};
+use crate::world::TaskStatus;
+
+/// A gang that is covered, but not by what is free now.
+pub(super) fn waiting(scene: &Scene<'_, '_>, job: Entity) -> Verdict {
+    let counts = scene.cluster.job(job).counts;
+    let message = format!(
+        "room is held for {} pods on nodes that are being freed; {} of {} have a place",
+        counts.pipelined(),
+        counts.ready(),
+        scene.cluster.job(job).spec.min_available
+    );
+    Verdict::new(Reason::WaitingForVictims, message)
+}
+
+/// A gang that could not be placed.
+pub(super) fn shortfall(scene: &mut Scene<'_, '_>, job: Entity, shortfall: &Shortfall) -> Verdict {
+    if let Some(objection) = &shortfall.objection
+        && shortfall.classes.is_empty()
+    {
+        return objection.clone();
+    }
+    if wants_topology(scene, job) && shortfall.is_empty() {
+        let message = "no domain of an allowed tier exists that contains what already runs";
+        return Verdict::new(Reason::TopologyUnsatisfied, message);
+    }
+    if wants_topology(scene, job) && fits_anywhere(scene, job) {
+        let message = "there is room, but not within one domain of an allowed tier";
+        return Verdict::new(Reason::TopologyUnsatisfied, message);
+    }
+    let Some(&class) = shortfall.classes.first() else {
+        let message = format!("{} pods found a place, not enough for the gang", shortfall.placed);
+        return Verdict::new(Reason::NotEnoughResources, message);
+    };
+    class_shortfall(scene, job, class, shortfall.placed)
+}
+
+fn wants_topology(scene: &Scene<'_, '_>, job: Entity) -> bool {
+    let spec = scene.cluster.job(job).spec;
+    spec.topology.is_some() || spec.subgroups.iter().any(|policy| policy.topology.is_some())
+}
+
+/// Could the job be placed if topology did not matter? Leaves no trace.
+fn fits_anywhere(scene: &mut Scene<'_, '_>, job: Entity) -> bool {
+    let mut statement = Statement::new("explain");
+    let mut sheet = Sheet::of(scene, job, Portion::Requesting);
+    let reach = place::job(scene, &mut statement, job, &mut sheet, Bounds::Ignored);
+    statement.rollback(&mut scene.cluster, Checkpoint::START);
+    !matches!(reach, Reach::Short(_))
+}
+
+/// Why one class of tasks finds no node.
+fn class_shortfall(scene: &mut Scene<'_, '_>, job: Entity, class: ClassId, placed: u32) -> Verdict {
+    let nodes = tally_obstacles(scene.ranking(class).obstacles());
+    if nodes.open == 0 {
+        let message = format!("none of {} nodes matches: {}", nodes.all, nodes.text);
+        return Verdict::new(Reason::NoNodeMatches, message);
+    }
+    let needed = needed(scene, job, class);
+    let slots = slots_when_empty(scene, class, needed);
+    if slots < u64::from(needed) {
+        let message = format!(
+            "needs room for {needed} pods of {}; the empty cluster has room for {slots}",
+            request_text(scene, &scene.classes.get(class).request)
+        );
+        return Verdict::new(Reason::NeverFits, message);
+    }
+    let short = short_dims(scene, class);
+    let item = scene.cluster.job(job);
+    let excluded = if nodes.text.is_empty() { String::new() } else { format!("; {}", nodes.text) };
+    let message = format!(
+        "{} of {} pods find a place; of {} matching nodes {short}{excluded}",
+        item.counts.ready() + item.counts.pipelined() + placed,
+        item.counts.valid().max(item.spec.min_available),
+        nodes.open
+    );
+    Verdict::new(Reason::NotEnoughResources, message)
+}
+
+/// Nodes by obstacle.
+struct Tally {
+    all: usize,
+    open: usize,
+    text: String,
+}
+
+fn tally_obstacles(obstacles: &[Obstacle]) -> Tally {
+    use Obstacle::{Absent, NodeAffinity, Other, Taint, Unschedulable};
+    let count = |kind| obstacles.iter().filter(|&&obstacle| obstacle == kind).count();
+    let present = obstacles.len() - count(Absent);
+    let parts: Vec<String> = [Unschedulable, NodeAffinity, Taint, Other]
+        .into_iter()
+        .map(|kind| (count(kind), kind))
+        .filter(|&(nodes, _)| nodes > 0)
+        .map(|(nodes, kind)| format!("{nodes} {}", kind.describe()))
+        .collect();
+    Tally { all: present, open: count(Obstacle::None), text: parts.join(", ") }
+}
+
+/// Tasks of the class the gang cannot do without: at least one, else it would not have been tried.
+fn needed(scene: &Scene<'_, '_>, job: Entity, class: ClassId) -> u32 {
+    let item = scene.cluster.job(job);
+    let of_class = item.members.0.iter().filter(|&&task| {
+        let task = scene.cluster.task(task);
+        task.membership.class == class
+            && !matches!(task.status().0, TaskStatus::Failed | TaskStatus::Releasing)
+    });
+    let of_class = of_class.count() as u32;
+    let others = item.counts.valid().saturating_sub(of_class);
+    item.spec.min_available.saturating_sub(others).max(1)
+}
+
+/// Tasks of the class the matching nodes could hold if nothing ran; counts no further than `enough`.
+fn slots_when_empty(scene: &mut Scene<'_, '_>, class: ClassId, enough: u32) -> u64 {
+    let open: Vec<usize> = scene
+        .ranking(class)
+        .obstacles()
+        .iter()
+        .enumerate()
+        .filter(|(_, obstacle)| **obstacle == Obstacle::None)
+        .map(|(row, _)| row)
+        .collect();
+    let request = &scene.classes.get(class).request;
+    let nodes = scene.cluster.columns();
+    let mut slots = 0;
+    for row in open {
+        let offer =
+            ResourceVec { hot: nodes.allocatable[row], tail: nodes.tails[row].allocatable.clone() };
+        let fit = request.iter().filter(|&(_, ask)| ask > 0);
+        let fit = fit.map(|(dim, ask)| (offer.get(dim) / ask).max(0) as u64).min();
+        slots += fit.unwrap_or(u64::from(enough));
+        if slots >= u64::from(enough) {
+            break;
+        }
+    }
+    slots
+}
+
+/// How many matching nodes are short of what: each node counts under the first thing it lacks.
+fn short_dims(scene: &mut Scene<'_, '_>, class: ClassId) -> String {
+    let open: Vec<bool> = scene
+        .ranking(class)
+        .obstacles()
+        .iter()
+        .map(|&obstacle| obstacle == Obstacle::None)
+        .collect();
+    let request = &scene.classes.get(class).request;
+    let nodes = scene.cluster.columns();
+    let mut short: Vec<(Dim, u32)> = Vec::new();
+    for row in (0..nodes.len()).filter(|&row| open[row]) {
+        let free = |dim: Dim| {
+            let tails = &nodes.tails[row];
+            match dim.lane() {
+                Some(lane) => {
+                    nodes.idle[row].0[lane] + nodes.releasing[row].0[lane]
+                        - nodes.pipelined[row].0[lane]
+                }
+                None => tails.idle.get(dim) + tails.releasing.get(dim) - tails.pipelined.get(dim),
+            }
+        };
+        let Some((dim, _)) = request.iter().find(|&(dim, ask)| ask > 0 && free(dim) < ask) else {
+            continue;
+        };
+        match short.iter_mut().find(|entry| entry.0 == dim) {
+            Some(entry) => entry.1 += 1,
+            None => short.push((dim, 1)),
+        }
+    }
+    let names = &scene.names.0;
+    short.sort_by(|a, b| names.name(a.0).cmp(names.name(b.0)));
+    let parts: Vec<String> = short
+        .iter()
+        .map(|&(dim, nodes)| {
+            let lack = if dim == Dim::PODS { "free pod slots" } else { &**names.name(dim) };
+            format!("{nodes} lack {lack}")
+        })
+        .collect();
+    if parts.is_empty() { "none lacks anything".to_owned() } else { parts.join(", ") }
+}
+
+fn request_text(scene: &Scene<'_, '_>, request: &ResourceVec) -> String {
+    let names = &scene.names.0;
+    let mut parts: Vec<String> = request
+        .iter()
+        .filter(|&(dim, _)| dim != Dim::PODS)
+        .map(|(dim, amount)| format!("{} {}", names.name(dim), names.display(dim, amount)))
+        .collect();
+    parts.sort();
+    if parts.is_empty() { "no request".to_owned() } else { parts.join(", ") }
+}

@@ -1,0 +1,261 @@
+//! Second pass: what is now known of each object, written while all totals follow.
+
+use std::collections::BTreeMap;
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::{In, Res, ResMut, Resource, World};
+use bevy_ecs::system::SystemParam;
+
+use super::Dirty;
+use super::spawn::{DEFAULT_QUEUE, ROOT_QUEUE};
+use crate::class::Classes;
+use crate::cycle::Now;
+use crate::delta::{
+    ClusterDelta, DomainFacts, NodeFacts, ObjectRef, PodGroupFacts, PriorityClassFacts, QueueFacts,
+};
+use crate::ids::{Name, ObjectKey, TimeMs};
+use crate::resource::ResourceVec;
+use crate::world::{
+    Cluster, Directory, JobKey, JobSpec, Names, NodeRules, NodeTaint, PriorityClasses, QueueSpec,
+    Symbols,
+};
+
+/// Objects that could not be understood, with the reason.
+#[derive(Debug, Default, Resource)]
+pub(crate) struct SetAside(pub(crate) BTreeMap<ObjectRef, String>);
+
+/// Everything the second pass reads and writes.
+#[derive(SystemParam)]
+pub(super) struct Intake<'w, 's> {
+    pub(super) cluster: Cluster<'w, 's>,
+    pub(super) directory: Res<'w, Directory>,
+    pub(super) symbols: ResMut<'w, Symbols>,
+    pub(super) classes: ResMut<'w, Classes>,
+    pub(super) names: ResMut<'w, Names>,
+    pub(super) priorities: ResMut<'w, PriorityClasses>,
+    pub(super) set_aside: ResMut<'w, SetAside>,
+    pub(super) dirty: ResMut<'w, Dirty>,
+    pub(super) now: Res<'w, Now>,
+}
+
+/// Applies a batch in its order.
+pub(super) fn apply(world: &mut World, deltas: Vec<ClusterDelta>) {
+    let run = world.run_system_cached_with(apply_all, deltas);
+    debug_assert!(run.is_ok(), "the parameters are resources and queries that always exist");
+}
+
+fn apply_all(In(deltas): In<Vec<ClusterDelta>>, mut intake: Intake<'_, '_>) {
+    for delta in deltas {
+        intake.take(delta);
+    }
+}
+
+impl Intake<'_, '_> {
+    fn take(&mut self, delta: ClusterDelta) {
+        match delta {
+            ClusterDelta::Node(facts) => self.node(&facts),
+            ClusterDelta::NodeGone(name) => self.node_gone(&name),
+            ClusterDelta::Pod(facts) => self.pod(&facts),
+            ClusterDelta::PodGone(key) => self.pod_gone(&key),
+            ClusterDelta::PodGroup(facts) => self.pod_group(&facts),
+            ClusterDelta::PodGroupGone(key) => self.pod_group_gone(&key),
+            ClusterDelta::Queue(facts) => self.queue(&facts),
+            ClusterDelta::QueueGone(name) => self.queue_gone(&name),
+            ClusterDelta::PriorityClass(facts) => self.priority_class(facts),
+            ClusterDelta::PriorityClassGone(name) => self.priority_class_gone(&name),
+            ClusterDelta::Domain(facts) => self.domain(*facts),
+            ClusterDelta::DomainGone(name) => self.domain_gone(&name),
+            ClusterDelta::SetAside { object, reason } => self.put_aside(object, reason),
+            ClusterDelta::BindFailed { pod, uid, reason } => self.bind_failed(&pod, &uid, &reason),
+            ClusterDelta::EvictFailed { pod, uid, .. } => self.evict_failed(&pod, &uid),
+        }
+    }
+
+    fn put_aside(&mut self, object: ObjectRef, reason: String) {
+        match &object {
+            ObjectRef::Node(name) => self.node_gone(name),
+            ObjectRef::Pod(key) => self.pod_gone(key),
+            ObjectRef::PodGroup(key) => self.pod_group_gone(key),
+            ObjectRef::Queue(name) => self.queue_gone(name),
+            ObjectRef::PriorityClass(name) => self.priority_class_gone(name),
+            ObjectRef::Domain(name) => self.domain_gone(name),
+        }
+        self.set_aside.0.insert(object, reason);
+    }
+
+    fn node(&mut self, facts: &NodeFacts) {
+        self.set_aside.0.remove(&ObjectRef::Node(facts.name.clone()));
+        let Some(&node) = self.directory.nodes.get(&facts.name) else { return };
+        let rules = self.node_rules(facts);
+        let offer = self.names.0.vector(&facts.allocatable);
+        let Ok(mut item) = self.cluster.nodes.get_mut(node) else { return };
+        if !item.identity.present || *item.rules != rules {
+            item.identity.present = true;
+            *item.rules = rules;
+            self.dirty.nodes = true;
+        }
+        if item.allocatable.0 != offer.hot || item.tails.allocatable != offer.tail {
+            self.cluster.offer(node, &offer);
+        }
+    }
+
+    fn node_rules(&mut self, facts: &NodeFacts) -> NodeRules {
+        let symbols = &mut *self.symbols;
+        let mut labels: Vec<_> = facts
+            .labels
+            .iter()
+            .map(|(key, value)| (symbols.intern(key), symbols.intern(value)))
+            .collect();
+        labels.sort_unstable();
+        let taints = facts.taints.iter().map(|taint| NodeTaint {
+            key: symbols.intern(&taint.key),
+            value: symbols.intern(&taint.value),
+            effect: taint.effect,
+        });
+        let taints = taints.collect();
+        let name = Some(symbols.intern(&facts.name));
+        NodeRules { labels, taints, unschedulable: facts.unschedulable, name }
+    }
+
+    fn node_gone(&mut self, name: &Name) {
+        self.set_aside.0.remove(&ObjectRef::Node(name.clone()));
+        let Some(&node) = self.directory.nodes.get(name) else { return };
+        self.cluster.offer(node, &ResourceVec::default());
+        let Ok(mut item) = self.cluster.nodes.get_mut(node) else { return };
+        item.identity.present = false;
+        *item.rules = NodeRules::default();
+        self.dirty.nodes = true;
+        self.dirty.vacant.push(node);
+    }
+
+    fn pod_group(&mut self, facts: &PodGroupFacts) {
+        self.set_aside.0.remove(&ObjectRef::PodGroup(facts.key.clone()));
+        let Some(&job) = self.directory.jobs.get(&JobKey::Group(facts.key.clone())) else { return };
+        let min_resources = facts.min_resources.as_ref().map(|list| self.names.0.vector(list));
+        let priority = self.priorities.value(facts.priority_class.as_ref()).unwrap_or(0);
+        let queue = self.queue_named(facts.queue.as_ref());
+        self.move_job(job, queue);
+        self.regroup(job, &facts.subgroups);
+        let Ok(mut item) = self.cluster.jobs.get_mut(job) else { return };
+        if !item.identity.present || item.identity.uid != facts.uid {
+            // Seen for the first time, or made anew: what the object says of its phase is all there is.
+            item.spec.phase = facts.phase;
+            item.identity.announced = Some(facts.phase);
+        }
+        item.identity.uid = facts.uid.clone();
+        item.identity.created = facts.created;
+        item.identity.present = true;
+        item.spec.min_available = facts.min_member;
+        item.spec.priority_class.clone_from(&facts.priority_class);
+        item.spec.priority = priority;
+        item.spec.min_resources = min_resources;
+        item.spec.topology.clone_from(&facts.topology);
+        for role in &mut item.counts.roles {
+            role.min = 0;
+        }
+        for (name, min) in &facts.min_task_member {
+            let role = item.counts.role(name);
+            item.counts.roles[usize::from(role)].min = *min;
+        }
+    }
+
+    fn pod_group_gone(&mut self, key: &ObjectKey) {
+        self.set_aside.0.remove(&ObjectRef::PodGroup(key.clone()));
+        let Some(&job) = self.directory.jobs.get(&JobKey::Group(key.clone())) else { return };
+        // Nothing it said holds any more: a scheduler that starts now would not know it either.
+        self.move_job(job, self.queue_named(None));
+        self.regroup(job, &[]);
+        let Ok(mut item) = self.cluster.jobs.get_mut(job) else { return };
+        item.identity.present = false;
+        item.identity.uid = Name::default();
+        item.identity.created = TimeMs::default();
+        item.identity.announced = None;
+        *item.spec = JobSpec::empty(item.spec.queue);
+        for role in &mut item.counts.roles {
+            role.min = 0;
+        }
+        self.dirty.vacant.push(job);
+    }
+
+    /// The queue of that name, which the first pass has made; the default one where none is named.
+    pub(super) fn queue_named(&self, name: Option<&Name>) -> Option<Entity> {
+        let name = name.map_or(DEFAULT_QUEUE, |name| &**name);
+        self.directory.queues.get(name).copied()
+    }
+
+    /// Moves a job, with all it holds, to another queue.
+    pub(super) fn move_job(&mut self, job: Entity, queue: Option<Entity>) {
+        let Some(queue) = queue else { return };
+        let old = self.cluster.job(job).spec.queue;
+        if old == queue {
+            return;
+        }
+        self.cluster.detach_job(job);
+        self.cluster.job_mut(job).spec.queue = queue;
+        self.cluster.attach_job(job);
+        self.dirty.vacant.push(old);
+    }
+
+    fn queue(&mut self, facts: &QueueFacts) {
+        self.set_aside.0.remove(&ObjectRef::Queue(facts.name.clone()));
+        let Some(&queue) = self.directory.queues.get(&facts.name) else { return };
+        let Ok(mut item) = self.cluster.queues.get_mut(queue) else { return };
+        item.identity.present = true;
+        item.identity.uid = facts.uid.clone();
+        item.identity.created = facts.created;
+        let parent = item.spec.parent;
+        *item.spec = QueueSpec {
+            parent,
+            wanted_parent: facts.parent.clone(),
+            weight: facts.weight,
+            priority: facts.priority,
+            capability: facts.capability.clone(),
+            deserved: facts.deserved.clone(),
+            guarantee: facts.guarantee.clone(),
+            reclaimable: facts.reclaimable,
+            state: facts.state,
+        };
+        self.dirty.queues = true;
+    }
+
+    fn queue_gone(&mut self, name: &Name) {
+        self.set_aside.0.remove(&ObjectRef::Queue(name.clone()));
+        let Some(&queue) = self.directory.queues.get(name) else { return };
+        let Ok(mut item) = self.cluster.queues.get_mut(queue) else { return };
+        // The root and the default queue exist without an object.
+        item.identity.present = [ROOT_QUEUE, DEFAULT_QUEUE].contains(&&**name);
+        item.identity.uid = name.clone();
+        item.identity.created = TimeMs::default();
+        let parent = item.spec.parent;
+        *item.spec = QueueSpec { parent, ..QueueSpec::default() };
+        self.dirty.queues = true;
+        self.dirty.vacant.push(queue);
+    }
+
+    fn priority_class(&mut self, facts: PriorityClassFacts) {
+        self.set_aside.0.remove(&ObjectRef::PriorityClass(facts.name.clone()));
+        self.priorities.0.insert(facts.name.clone(), facts);
+        self.dirty.priorities = true;
+    }
+
+    fn priority_class_gone(&mut self, name: &Name) {
+        self.set_aside.0.remove(&ObjectRef::PriorityClass(name.clone()));
+        self.dirty.priorities |= self.priorities.0.remove(name).is_some();
+    }
+
+    fn domain(&mut self, facts: DomainFacts) {
+        self.set_aside.0.remove(&ObjectRef::Domain(facts.name.clone()));
+        let Some(&domain) = self.directory.domains.get(&facts.name) else { return };
+        let Ok(mut item) = self.cluster.domains.get_mut(domain) else { return };
+        item.spec.facts = Some(facts);
+        self.dirty.domains = true;
+    }
+
+    fn domain_gone(&mut self, name: &Name) {
+        self.set_aside.0.remove(&ObjectRef::Domain(name.clone()));
+        let Some(&domain) = self.directory.domains.get(name) else { return };
+        let Ok(mut item) = self.cluster.domains.get_mut(domain) else { return };
+        item.spec.facts = None;
+        self.dirty.domains = true;
+    }
+}

@@ -1,0 +1,49 @@
+//! Takes queued deltas into the world, in one batch before a cycle.
+//!
+//! Three passes: make an entity for everything the batch names, write what is now known of each
+//! while all totals follow, and sweep up what nothing refers to any more. Structural changes happen
+//! here and nowhere else.
+
+mod spawn;
+mod intake;
+mod pods;
+mod domains;
+mod sweep;
+
+use bevy_ecs::prelude::{Resource, World};
+
+use crate::delta::ClusterDelta;
+
+pub(crate) use intake::SetAside;
+pub(crate) use spawn::found;
+
+/// Deltas waiting for the next cycle.
+#[derive(Debug, Default, Resource)]
+pub(crate) struct Inbox(pub(crate) Vec<ClusterDelta>);
+
+/// What a batch has changed that needs a pass of its own at the end.
+#[derive(Debug, Default, Resource)]
+#[expect(clippy::struct_excessive_bools, reason = "independent marks, not states")]
+pub(crate) struct Dirty {
+    /// Nodes came, went or changed what rules read of them.
+    pub(crate) nodes: bool,
+    /// Domains came, went or changed members.
+    pub(crate) domains: bool,
+    /// Queues came, went or changed parents.
+    pub(crate) queues: bool,
+    /// Priority classes changed.
+    pub(crate) priorities: bool,
+    /// Entities that may have lost their last reference.
+    pub(crate) vacant: Vec<bevy_ecs::entity::Entity>,
+}
+
+/// Drains the inbox.
+pub(crate) fn ingest(world: &mut World) {
+    let deltas = std::mem::take(&mut world.resource_mut::<Inbox>().0);
+    if deltas.is_empty() {
+        return;
+    }
+    spawn::make_entities(world, &deltas);
+    intake::apply(world, deltas);
+    sweep::sweep(world);
+}

@@ -1,0 +1,174 @@
+//! First pass: an entity for everything the batch names, known or merely mentioned.
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::World;
+
+use super::Dirty;
+use crate::delta::{ClusterDelta, DomainMember, PodFacts};
+use crate::ids::{Name, ObjectKey, TimeMs};
+use crate::world::{
+    Allocatable, Assumed, Directory, DomainPath, DomainSpec, DomainSpot, DomainTotals, Idle,
+    JobAllocated, JobBackoff, JobCounts, JobIdentity, JobKey, JobMembers, JobSpec, JobVerdict,
+    Labels, LastTransaction, Membership, NodeIdentity, NodePlace, NodeRules, NodeTails, Observed,
+    Pipelined, PrioritySource, QueueDeserved, QueueIdentity, QueueSpec, QueueUse, Releasing,
+    Request, RequestTail, Seat, TaskIdentity, TaskTraits, Tenants, Used,
+};
+
+/// Name of the queue every path ends in.
+pub(crate) const ROOT_QUEUE: &str = "root";
+/// Name of the queue for jobs that name none.
+pub(crate) const DEFAULT_QUEUE: &str = "default";
+
+/// The queues that exist in every world.
+pub(crate) fn found(world: &mut World) {
+    with_directory(world, |maker| {
+        for name in [ROOT_QUEUE, DEFAULT_QUEUE] {
+            let queue = maker.queue(&name.into());
+            if let Some(mut identity) = maker.world.get_mut::<QueueIdentity>(queue) {
+                identity.present = true;
+            }
+        }
+    });
+    super::sweep::settle_queues(world);
+}
+
+pub(super) fn make_entities(world: &mut World, deltas: &[ClusterDelta]) {
+    with_directory(world, |maker| {
+        for delta in deltas {
+            maker.mention(delta);
+        }
+    });
+}
+
+fn with_directory(world: &mut World, work: impl FnOnce(&mut Maker<'_>)) {
+    world.resource_scope::<Directory, _>(|world, mut directory| {
+        work(&mut Maker { world, directory: &mut directory });
+    });
+}
+
+struct Maker<'a> {
+    world: &'a mut World,
+    directory: &'a mut Directory,
+}
+
+impl Maker<'_> {
+    fn mention(&mut self, delta: &ClusterDelta) {
+        match delta {
+            ClusterDelta::Node(facts) => drop(self.node(&facts.name)),
+            ClusterDelta::Pod(facts) => self.pod(facts),
+            ClusterDelta::PodGroup(facts) => {
+                self.job(&JobKey::Group(facts.key.clone()));
+                if let Some(queue) = &facts.queue {
+                    self.queue(queue);
+                }
+            }
+            ClusterDelta::Queue(facts) => {
+                self.queue(&facts.name);
+                if let Some(parent) = &facts.parent {
+                    self.queue(parent);
+                }
+            }
+            ClusterDelta::Domain(facts) => {
+                self.domain(&facts.name);
+                for member in &facts.members {
+                    if let DomainMember::Domain(child) = member {
+                        self.domain(child);
+                    }
+                }
+            }
+            // What goes, fails or is set aside needs no entity it does not have already.
+            _ => {}
+        }
+    }
+
+    fn pod(&mut self, facts: &PodFacts) {
+        self.task(&facts.key);
+        for node in [&facts.node, &facts.nominated].into_iter().flatten() {
+            self.node(node);
+        }
+        if let Some(job) = super::pods::job_key(facts) {
+            self.job(&job);
+        }
+        if let Some(queue) = &facts.queue {
+            self.queue(queue);
+        }
+    }
+
+    fn node(&mut self, name: &Name) -> Entity {
+        let world = &mut *self.world;
+        *self.directory.nodes.entry_ref(name).or_insert_with(|| {
+            world.resource_mut::<Dirty>().nodes = true;
+            let identity = NodeIdentity { name: name.clone(), present: false };
+            let room = (
+                Allocatable::default(),
+                Idle::default(),
+                Used::default(),
+                Releasing::default(),
+                Pipelined::default(),
+                NodeTails::default(),
+            );
+            let place = (NodePlace::default(), Tenants::default(), DomainPath::default());
+            let node = world.spawn((identity, NodeRules::default(), room, place)).id();
+            // Merely mentioned by a pod that does not take or hold room on it, it goes again.
+            world.resource_mut::<Dirty>().vacant.push(node);
+            node
+        })
+    }
+
+    fn task(&mut self, key: &ObjectKey) {
+        let world = &mut *self.world;
+        self.directory.tasks.entry_ref(key).or_insert_with(|| {
+            let identity = TaskIdentity {
+                key: key.clone(),
+                uid: Name::default(),
+                created: TimeMs::default(),
+                index: None,
+            };
+            let facts = (identity, TaskTraits::default(), PrioritySource::default());
+            let request = (Request::default(), RequestTail::default());
+            let place = (Membership::default(), Seat::default(), Labels::default());
+            let state = (Observed::default(), Assumed::default(), LastTransaction::default());
+            world.spawn((facts, request, place, state)).id()
+        });
+    }
+
+    fn job(&mut self, key: &JobKey) {
+        let default = self.queue(&DEFAULT_QUEUE.into());
+        let world = &mut *self.world;
+        self.directory.jobs.entry_ref(key).or_insert_with(|| {
+            let identity = JobIdentity {
+                key: key.clone(),
+                uid: Name::default(),
+                created: TimeMs::default(),
+                present: false,
+                announced: None,
+            };
+            let tallies = (JobCounts::default(), JobAllocated::default(), JobMembers::default());
+            let state = (JobVerdict::default(), JobBackoff::default());
+            world.spawn((identity, JobSpec::empty(default), tallies, state)).id()
+        });
+    }
+
+    fn queue(&mut self, name: &Name) -> Entity {
+        let world = &mut *self.world;
+        *self.directory.queues.entry_ref(name).or_insert_with(|| {
+            world.resource_mut::<Dirty>().queues = true;
+            let identity = QueueIdentity {
+                name: name.clone(),
+                uid: name.clone(),
+                created: TimeMs::default(),
+                present: false,
+            };
+            let state = (QueueUse::default(), QueueDeserved::default());
+            world.spawn((identity, QueueSpec::default(), state)).id()
+        })
+    }
+
+    fn domain(&mut self, name: &Name) {
+        let world = &mut *self.world;
+        self.directory.domains.entry_ref(name).or_insert_with(|| {
+            let spec = DomainSpec { name: name.clone(), facts: None };
+            world.spawn((spec, DomainSpot::default(), DomainTotals::default())).id()
+        });
+    }
+}

@@ -1,0 +1,262 @@
+//! Third pass: what nothing refers to goes, and what was derived from the whole is derived anew.
+
+use std::cmp::Ordering;
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::World;
+
+use super::Dirty;
+use super::domains;
+use super::intake::{Intake, SetAside};
+use super::spawn::ROOT_QUEUE;
+use crate::delta::ObjectRef;
+use crate::ids::Name;
+use crate::world::{
+    ChangeLog, Directory, JobIdentity, JobMembers, JobSpec, NodeIdentity, NodePlace, QueueIdentity,
+    QueueSpec, QueueUse, TaskIdentity, Tenants,
+};
+
+pub(super) fn sweep(world: &mut World) {
+    let mut dirty = std::mem::take(&mut *world.resource_mut::<Dirty>());
+    if dirty.priorities {
+        let run = world.run_system_cached(resolve_priorities);
+        debug_assert!(run.is_ok(), "the parameters are resources and queries that always exist");
+    }
+    for entity in std::mem::take(&mut dirty.vacant) {
+        remove_if_vacant(world, entity, &mut dirty);
+    }
+    if dirty.queues {
+        settle_queues(world);
+    }
+    if dirty.nodes {
+        number_nodes(world);
+    }
+    if dirty.nodes || dirty.domains {
+        domains::rebuild(world);
+    }
+}
+
+/// Removes the entity if nothing needs it, and marks what that touches.
+fn remove_if_vacant(world: &mut World, entity: Entity, dirty: &mut Dirty) {
+    let Ok(item) = world.get_entity(entity) else { return };
+    if let Some(task) = item.get::<TaskIdentity>() {
+        if task.uid.is_empty() {
+            let key = task.key.clone();
+            world.resource_mut::<Directory>().tasks.remove(&key);
+            world.despawn(entity);
+        }
+    } else if let (Some(job), Some(members)) = (item.get::<JobIdentity>(), item.get::<JobMembers>())
+    {
+        let lone = matches!(job.key, crate::world::JobKey::Lone(_));
+        if members.0.is_empty() && (lone || !job.present) {
+            let key = job.key.clone();
+            let queue = item.get::<JobSpec>().map(|spec| spec.queue);
+            world.resource_mut::<Directory>().jobs.remove(&key);
+            world.despawn(entity);
+            dirty.queues |= queue.is_some_and(|queue| is_only_mentioned(world, queue));
+        }
+    } else if let (Some(node), Some(tenants)) = (item.get::<NodeIdentity>(), item.get::<Tenants>())
+    {
+        if !node.present && tenants.0 == 0 {
+            let name = node.name.clone();
+            world.resource_mut::<Directory>().nodes.remove(&name);
+            world.despawn(entity);
+            dirty.nodes = true;
+        }
+    } else {
+        // A queue a job has left: whether others need it is seen when queues are settled.
+        dirty.queues |= is_only_mentioned(world, entity);
+    }
+}
+
+/// Is it a queue that has no object?
+fn is_only_mentioned(world: &World, queue: Entity) -> bool {
+    world.get::<QueueIdentity>(queue).is_some_and(|queue| !queue.present)
+}
+
+/// Numbers rows and ranks nodes by name; every reader of the change log starts anew.
+fn number_nodes(world: &mut World) {
+    let mut query = world.query::<(&NodeIdentity, &mut NodePlace)>();
+    let mut names: Vec<(Name, u32)> = Vec::new();
+    for (row, (identity, mut place)) in query.iter_mut(world).enumerate() {
+        place.row = row as u32;
+        names.push((identity.name.clone(), row as u32));
+    }
+    names.sort_by(|a, b| natural_order(&a.0, &b.0));
+    let mut ordinals = vec![0; names.len()];
+    for (ordinal, (_, row)) in names.iter().enumerate() {
+        ordinals[*row as usize] = ordinal as u32;
+    }
+    for (_, mut place) in query.iter_mut(world) {
+        place.ordinal = ordinals[place.row as usize];
+    }
+    world.resource_mut::<ChangeLog>().renumber();
+}
+
+/// Compares names so that runs of digits count as numbers: n2 before n10.
+pub(super) fn natural_order(a: &str, b: &str) -> Ordering {
+    let (mut a_rest, mut b_rest) = (a, b);
+    loop {
+        let (a_text, a_digits, a_after) = split(a_rest);
+        let (b_text, b_digits, b_after) = split(b_rest);
+        let digits =
+            |d: &str| (d.trim_start_matches('0').len(), d.trim_start_matches('0').to_owned());
+        let step = a_text.cmp(b_text).then_with(|| digits(a_digits).cmp(&digits(b_digits)));
+        if step != Ordering::Equal {
+            return step;
+        }
+        if a_after.is_empty() || b_after.is_empty() {
+            // Equal as numbers but not as text (01 and 1): any fixed order will do.
+            return a_after.len().cmp(&b_after.len()).then_with(|| a.cmp(b));
+        }
+        (a_rest, b_rest) = (a_after, b_after);
+    }
+}
+
+/// A run of other characters, a run of digits, and what follows.
+fn split(text: &str) -> (&str, &str, &str) {
+    let digits = text.find(|c: char| c.is_ascii_digit()).unwrap_or(text.len());
+    let (head, rest) = text.split_at(digits);
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let (number, next) = rest.split_at(end);
+    (head, number, next)
+}
+
+fn resolve_priorities(mut intake: Intake<'_, '_>) {
+    let tasks: Vec<Entity> = intake.cluster.tasks.iter().map(|task| task.entity).collect();
+    for task in tasks {
+        let source = intake.cluster.task(task).priority.clone();
+        let priority = intake.task_priority(&source);
+        if let Ok(mut item) = intake.cluster.tasks.get_mut(task)
+            && item.traits.priority != priority
+        {
+            item.traits.priority = priority;
+        }
+    }
+    let Intake { cluster, priorities, .. } = &mut intake;
+    // A job that is only mentioned names no class and gets none, not even the default.
+    for mut job in cluster.jobs.iter_mut().filter(|job| job.identity.present) {
+        let own = job
+            .members
+            .0
+            .first()
+            .filter(|_| matches!(job.identity.key, crate::world::JobKey::Lone(_)));
+        let explicit = own
+            .and_then(|&task| cluster.tasks.get(task).ok().and_then(|task| task.priority.explicit));
+        let class = priorities.value(job.spec.priority_class.as_ref());
+        job.spec.priority = explicit.or(class).unwrap_or(0);
+    }
+}
+
+/// Why a queue is set aside here; what the outside has set aside stays so.
+const CIRCLE: &str = "its parents form a circle; it is treated as a child of root";
+
+/// Puts parents in force, takes queues out of circles, drops queues nobody needs, and sums up what
+/// each queue uses.
+pub(crate) fn settle_queues(world: &mut World) {
+    drop_unneeded_queues(world);
+    let parents = parents_in_force(world);
+    let mut asides: Vec<(Name, bool)> = Vec::new();
+    for (queue, parent, circle) in parents {
+        let Ok(mut item) = world.get_entity_mut(queue) else { continue };
+        if let Some(mut usage) = item.get_mut::<QueueUse>() {
+            *usage = QueueUse::default();
+        }
+        if let Some(mut spec) = item.get_mut::<QueueSpec>() {
+            spec.parent = parent;
+        }
+        if let Some(identity) = item.get::<QueueIdentity>() {
+            asides.push((identity.name.clone(), circle));
+        }
+    }
+    let mut set_aside = world.resource_mut::<SetAside>();
+    for (name, circle) in asides {
+        let queue = ObjectRef::Queue(name);
+        if circle {
+            set_aside.0.insert(queue, CIRCLE.into());
+        } else if set_aside.0.get(&queue).is_some_and(|why| why == CIRCLE) {
+            set_aside.0.remove(&queue);
+        }
+    }
+    let mut jobs = world.query_filtered::<Entity, bevy_ecs::prelude::With<JobSpec>>();
+    let jobs: Vec<Entity> = jobs.iter(world).collect();
+    let run = world.run_system_cached_with(attach_jobs, jobs);
+    debug_assert!(run.is_ok(), "the parameters are resources and queries that always exist");
+}
+
+fn attach_jobs(
+    bevy_ecs::prelude::In(jobs): bevy_ecs::prelude::In<Vec<Entity>>,
+    mut cluster: crate::world::Cluster<'_, '_>,
+) {
+    for job in jobs {
+        cluster.attach_job(job);
+    }
+}
+
+/// Every queue with the parent in force and whether it stands in a circle.
+fn parents_in_force(world: &mut World) -> Vec<(Entity, Option<Entity>, bool)> {
+    let query = world.query::<(Entity, &QueueIdentity, &QueueSpec)>();
+    let directory = world.resource::<Directory>();
+    let root = directory.queues.get(ROOT_QUEUE).copied();
+    let wanted = |queue: Entity| -> Option<Entity> {
+        let (_, identity, spec) = query.query_manual(world).get_inner(queue).ok()?;
+        if &*identity.name == ROOT_QUEUE {
+            return None;
+        }
+        spec.wanted_parent.as_ref().and_then(|name| directory.queues.get(name).copied()).or(root)
+    };
+    let queues: Vec<Entity> = query.query_manual(world).iter_inner().map(|item| item.0).collect();
+    let in_circle = |queue: Entity| {
+        let mut at = wanted(queue);
+        for _ in 0..=queues.len() {
+            match at {
+                None => return false,
+                Some(parent) if parent == queue => return true,
+                Some(parent) => at = wanted(parent),
+            }
+        }
+        false
+    };
+    queues
+        .iter()
+        .map(|&queue| {
+            let circle = in_circle(queue);
+            (queue, if circle { root } else { wanted(queue) }, circle)
+        })
+        .collect()
+}
+
+/// Queues that are only mentioned, by nobody any more.
+fn drop_unneeded_queues(world: &mut World) {
+    let mut needed: Vec<Entity> = Vec::new();
+    let mut jobs = world.query::<&JobSpec>();
+    needed.extend(jobs.iter(world).map(|job| job.queue));
+    let mut queues = world.query::<(Entity, &QueueIdentity, &QueueSpec)>();
+    let directory = world.resource::<Directory>();
+    for (_, _, spec) in queues.iter_manual(world) {
+        let parent = spec.wanted_parent.as_ref().and_then(|name| directory.queues.get(name));
+        needed.extend(parent);
+    }
+    needed.sort_unstable();
+    let gone: Vec<(Entity, Name)> = queues
+        .iter(world)
+        .filter(|(queue, identity, _)| !identity.present && needed.binary_search(queue).is_err())
+        .map(|(queue, identity, _)| (queue, identity.name.clone()))
+        .collect();
+    for (queue, name) in gone {
+        world.resource_mut::<Directory>().queues.remove(&name);
+        world.despawn(queue);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_in_names_compare_as_numbers() {
+        let mut names = ["n10", "n2", "n1", "a", "n02", "n1b", "n1a10", "n1a9", ""];
+        names.sort_by(|a, b| natural_order(a, b));
+        assert_eq!(names, ["", "a", "n1", "n1a9", "n1a10", "n1b", "n02", "n2", "n10"]);
+    }
+}

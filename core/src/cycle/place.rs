@@ -1,0 +1,320 @@
+//! Finds places for a job: sub-group by sub-group, task by task, within the domains it may use.
+//!
+//! Everything is tried on a Statement. A sub-group that cannot be placed whole leaves no trace, and so
+//! does a domain that was not chosen.
+
+use bevy_ecs::entity::Entity;
+
+use super::drive::Scene;
+use super::worksheet::{Part, Sheet};
+use crate::class::ClassId;
+use crate::kernel::fit::Fit;
+use crate::policy::{Obstacle, Purpose, SearchSpace, Unit};
+use crate::statement::{Plan, Statement};
+use crate::verdict::Verdict;
+use crate::world::{READY, TaskStatus};
+
+/// How far a placement got.
+#[derive(Clone, Debug)]
+pub(super) enum Reach {
+    /// Enough has a place.
+    Ready,
+    /// Enough has a place or room held.
+    Covered,
+    /// Not enough.
+    Short(Shortfall),
+}
+
+/// What a placement failed on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shortfall {
+    /// Tasks that found a place or room before it failed.
+    pub(super) placed: u32,
+    /// Classes that found none, in the order they failed.
+    pub(super) classes: Vec<ClassId>,
+    /// A queue's objection.
+    pub(super) objection: Option<Verdict>,
+}
+
+impl Shortfall {
+    /// Did nothing fail?
+    pub(super) fn is_empty(&self) -> bool {
+        self.classes.is_empty() && self.objection.is_none()
+    }
+
+    /// Adds what another part of the same job failed on.
+    fn merge(&mut self, other: Self) {
+        self.placed += other.placed;
+        self.classes.extend(other.classes);
+        self.objection = self.objection.take().or(other.objection);
+    }
+}
+
+/// Do topology wishes bind?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bounds {
+    /// Yes.
+    Kept,
+    /// No: to see whether they are what a placement fails on.
+    Ignored,
+}
+
+/// Rows that may be used; none is all of them.
+type Rows<'a> = Option<&'a [u32]>;
+
+/// Places tasks of a job until it is ready or none is left.
+pub(super) fn job(
+    scene: &mut Scene<'_, '_>,
+    statement: &mut Statement,
+    job: Entity,
+    sheet: &mut Sheet,
+    bounds: Bounds,
+) -> Reach {
+    let space = search_space(scene, job, None, bounds);
+    within(scene, statement, job, space.as_ref(), None, sheet, |scene, statement, sheet, rows| {
+        parts(scene, statement, job, sheet, rows, bounds)
+    })
+}
+
+fn search_space(
+    scene: &Scene<'_, '_>,
+    job: Entity,
+    subgroup: Option<u16>,
+    bounds: Bounds,
+) -> Option<SearchSpace> {
+    if bounds == Bounds::Ignored {
+        return None;
+    }
+    let unit = Unit { job: &scene.cluster.job(job), subgroup };
+    scene.policies.search_space(&scene.cluster, unit, Purpose::Allocate)
+}
+
+/// A plan within one domain, with what is left to place after it.
+struct Candidate<S> {
+    /// Ready before covered, then the higher score.
+    merit: (bool, i64),
+    plan: Plan,
+    left: S,
+    reach: Reach,
+}
+
+/// Tries every domain of a group on a checkpoint and keeps the best plan of the first group that has
+/// one. Ties go to the domain that comes first. Without a search space there is nothing to choose.
+fn within<S: Clone>(
+    scene: &mut Scene<'_, '_>,
+    statement: &mut Statement,
+    job: Entity,
+    space: Option<&SearchSpace>,
+    outer: Rows<'_>,
+    left: &mut S,
+    mut attempt: impl FnMut(&mut Scene<'_, '_>, &mut Statement, &mut S, Rows<'_>) -> Reach,
+) -> Reach {
+    let Some(space) = space else { return attempt(scene, statement, left, outer) };
+    let mut short = Shortfall::default();
+    for group in &space.groups {
+        let mut best: Option<Candidate<S>> = None;
+        for &domain in group {
+            let start = statement.checkpoint();
+            let rows = domain.map(|domain| inside(&scene.cluster.domain(domain).spot.rows, outer));
+            let mut trial = left.clone();
+            let reach = attempt(scene, statement, &mut trial, rows.as_deref().or(outer));
+            if let Reach::Short(shortfall) = reach {
+                // The furthest attempt says most about what is lacking.
+                if short.is_empty() || shortfall.placed > short.placed {
+                    short = shortfall;
+                }
+            } else {
+                let merit = (matches!(reach, Reach::Ready), domain_score(scene, job, domain));
+                if best.as_ref().is_none_or(|best| best.merit < merit) {
+                    best =
+                        Some(Candidate { merit, plan: statement.save(start), left: trial, reach });
+                }
+            }
+            statement.rollback(&mut scene.cluster, start);
+        }
+        if let Some(best) = best {
+            statement.recover(&mut scene.cluster, &best.plan);
+            *left = best.left;
+            return best.reach;
+        }
+    }
+    Reach::Short(short)
+}
+
+fn domain_score(scene: &Scene<'_, '_>, job: Entity, domain: Option<Entity>) -> i64 {
+    let item = scene.cluster.job(job);
+    domain.map_or(0, |domain| scene.policies.domain_score(&scene.cluster, &item, domain))
+}
+
+/// Rows of a domain that lie inside another choice of rows.
+fn inside(rows: &[u32], outer: Rows<'_>) -> Vec<u32> {
+    let kept = |row: &&u32| outer.is_none_or(|outer| outer.binary_search(row).is_ok());
+    rows.iter().filter(kept).copied().collect()
+}
+
+/// Places the parts of a sheet in order until the job is ready.
+fn parts(
+    scene: &mut Scene<'_, '_>,
+    statement: &mut Statement,
+    job: Entity,
+    sheet: &mut Sheet,
+    rows: Rows<'_>,
+    bounds: Bounds,
+) -> Reach {
+    let before = statement.checkpoint();
+    let mut short = Shortfall::default();
+    for part in sheet.open_parts() {
+        let start = statement.checkpoint();
+        let space = part.subgroup.and_then(|at| search_space(scene, job, Some(at), bounds));
+        let reach = within(
+            scene,
+            statement,
+            job,
+            space.as_ref(),
+            rows,
+            part,
+            |scene, statement, part, rows| tasks(scene, statement, job, part, rows),
+        );
+        if let Reach::Short(shortfall) = reach {
+            if part.subgroup.is_some() {
+                statement.rollback(&mut scene.cluster, start);
+            }
+            short.merge(shortfall);
+        }
+        if statement.checkpoint() > before && scene.policies.job_ready(&scene.cluster.job(job)) {
+            return Reach::Ready;
+        }
+    }
+    let item = scene.cluster.job(job);
+    match scene.policies.job_ready(&item) {
+        // Nothing of the surplus found a place: the job goes on as it is, and says why.
+        true if !short.is_empty() => Reach::Short(short),
+        true => Reach::Ready,
+        false if scene.policies.job_pipelined(&item) => Reach::Covered,
+        false => Reach::Short(short),
+    }
+}
+
+/// Places tasks of a part until the part is served or none is left.
+fn tasks(
+    scene: &mut Scene<'_, '_>,
+    statement: &mut Statement,
+    job: Entity,
+    part: &mut Part,
+    rows: Rows<'_>,
+) -> Reach {
+    let mut short = Shortfall::default();
+    while let Some(task) = part.pop() {
+        let class = scene.cluster.task(task).membership.class;
+        // Nothing is freed while placing, so what one task of a class did not find no other will.
+        if short.classes.contains(&class) {
+            continue;
+        }
+        match one(scene, statement, job, task, rows) {
+            Placement::Kept => {}
+            Placement::Refused(objection) => drop(short.objection.get_or_insert(objection)),
+            Placement::NoRoom => short.classes.push(class),
+            Placement::Placed => {
+                short.placed += 1;
+                if matches!(served(scene, job, part.subgroup), Some(Reach::Ready)) {
+                    return Reach::Ready;
+                }
+            }
+        }
+    }
+    match served(scene, job, part.subgroup) {
+        Some(reach) if short.is_empty() || short.placed > 0 => reach,
+        _ => Reach::Short(short),
+    }
+}
+
+/// Has the part what it needs: the sub-group its size, the job its minimum?
+fn served(scene: &Scene<'_, '_>, job: Entity, subgroup: Option<u16>) -> Option<Reach> {
+    let item = scene.cluster.job(job);
+    let (ready, covered) = match subgroup {
+        None => (scene.policies.job_ready(&item), scene.policies.job_pipelined(&item)),
+        Some(at) => {
+            let group = &item.counts.subgroups[usize::from(at)];
+            let size = item.spec.subgroups[usize::from(group.policy)].size;
+            let ready = group.count(&READY);
+            (ready >= size, ready + group.count(&[TaskStatus::Pipelined]) >= size)
+        }
+    };
+    match (ready, covered) {
+        (true, _) => Some(Reach::Ready),
+        (false, true) => Some(Reach::Covered),
+        (false, false) => None,
+    }
+}
+
+/// What became of one task.
+enum Placement {
+    /// It has a place, or room held, that it had not before.
+    Placed,
+    /// The room held for it is not free yet.
+    Kept,
+    /// No node has room.
+    NoRoom,
+    /// Its queue may not have it.
+    Refused(Verdict),
+}
+
+fn one(
+    scene: &mut Scene<'_, '_>,
+    statement: &mut Statement,
+    job: Entity,
+    task: Entity,
+    rows: Rows<'_>,
+) -> Placement {
+    let item = scene.cluster.task(task);
+    let class = item.membership.class;
+    if let (TaskStatus::Pipelined, Some(node)) = item.status() {
+        if let Some(placement) = redeem(scene, statement, task, node) {
+            return placement;
+        }
+        // Rules changed and the node may not serve it any more: placed like any other.
+        let unpipelined = statement.unpipeline(&mut scene.cluster, task);
+        debug_assert!(unpipelined.is_ok(), "the task was pipelined a moment ago");
+    }
+    let queue = scene.cluster.queue(scene.cluster.job(job).spec.queue);
+    let allowed = scene.policies.allocatable(&scene.cluster, &queue, scene.classes.get(class));
+    if let Err(objection) = allowed {
+        return Placement::Refused(objection);
+    }
+    let ranking = scene.ranking(class);
+    let Some(row) = rows.map_or_else(|| ranking.best(), |rows| ranking.best_of(rows)) else {
+        return Placement::NoRoom;
+    };
+    let fit = ranking.fit(row);
+    let node = scene.cluster.columns().entities[row as usize];
+    let done = match fit {
+        Fit::Idle => statement.allocate(&mut scene.cluster, task, node),
+        Fit::Future => statement.pipeline(&mut scene.cluster, task, node),
+        Fit::None => return Placement::NoRoom,
+    };
+    debug_assert!(done.is_ok(), "sheets hold only pending and pipelined tasks");
+    Placement::Placed
+}
+
+/// Turns a reservation into a place if the room is free by now; none if the node may not serve the
+/// task any more.
+fn redeem(
+    scene: &mut Scene<'_, '_>,
+    statement: &mut Statement,
+    task: Entity,
+    node: Entity,
+) -> Option<Placement> {
+    let item = scene.cluster.task(task);
+    let (class, request) = (item.membership.class, (item.request.0, item.tail.0.clone()));
+    let row = scene.cluster.node(node).place.row as usize;
+    if scene.ranking(class).obstacles()[row] != Obstacle::None {
+        return None;
+    }
+    let room = scene.cluster.node(node);
+    if !request.0.fits(&room.idle.0) || !request.1.fits(&room.tails.idle) {
+        return Some(Placement::Kept);
+    }
+    let done = statement.allocate(&mut scene.cluster, task, node);
+    debug_assert!(done.is_ok(), "a pipelined task may be allocated");
+    Some(Placement::Placed)
+}

@@ -1,0 +1,154 @@
+//! Which tasks of a job are to be placed, in which order.
+//!
+//! Tasks that have room held come first, then those the gang cannot do without, then the surplus;
+//! within each by task order. Sub-groups are placed one after the other.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bevy_ecs::entity::Entity;
+
+use super::drive::Scene;
+use crate::world::{JobReadOnlyItem, READY, TaskReadOnlyItem, TaskStatus};
+
+/// Which tasks an action looks after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Portion {
+    /// Tasks that ask for resources, and best-effort ones a mixed gang needs for its minimum.
+    Requesting,
+    /// Best-effort tasks.
+    BestEffort,
+}
+
+/// The tasks of one job, in the order they are to be placed, by sub-group.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sheet {
+    parts: Vec<Part>,
+}
+
+/// The tasks of one sub-group, or those that belong to none.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// Index of the sub-group in the job.
+    pub(super) subgroup: Option<u16>,
+    // Shared, because every domain tried gets a copy of the sheet.
+    tasks: Arc<[Entity]>,
+    next: usize,
+}
+
+impl Part {
+    /// The next task, taken off the part.
+    pub(super) fn pop(&mut self) -> Option<Entity> {
+        let task = self.tasks.get(self.next).copied();
+        self.next += usize::from(task.is_some());
+        task
+    }
+
+    /// Nothing left?
+    pub(super) fn is_done(&self) -> bool {
+        self.next == self.tasks.len()
+    }
+}
+
+/// Urgency of a task: the derived order is the order of placement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Urgency {
+    Reserved,
+    Required,
+    Surplus,
+}
+
+impl Sheet {
+    /// The sheet of a job.
+    pub(super) fn of(scene: &Scene<'_, '_>, job: Entity, portion: Portion) -> Self {
+        let job = scene.cluster.job(job);
+        let mut open: Vec<_> = tasks_of(scene, &job, portion)
+            .map(|task| (scene.policies.task_key(&task), task))
+            .collect();
+        open.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut lacking: Vec<u32> = lacking_per_role(&job);
+        let mut sorted: Vec<(Urgency, Entity)> = open
+            .iter()
+            .map(|(_, task)| {
+                let lack = lacking.get_mut(usize::from(task.membership.role));
+                let urgency = match (task.status().0, lack) {
+                    (TaskStatus::Pipelined, _) => Urgency::Reserved,
+                    (_, Some(lack)) if *lack > 0 => {
+                        *lack -= 1;
+                        Urgency::Required
+                    }
+                    _ => Urgency::Surplus,
+                };
+                (urgency, task.entity)
+            })
+            .collect();
+        sorted.sort_by_key(|entry| entry.0);
+        Self { parts: parts_of(scene, &job, &sorted) }
+    }
+
+    /// Parts that still have tasks, in order.
+    pub(super) fn open_parts(&mut self) -> impl Iterator<Item = &mut Part> {
+        self.parts.iter_mut().filter(|part| !part.is_done())
+    }
+
+    /// Nothing left?
+    pub(super) fn is_done(&self) -> bool {
+        self.parts.iter().all(Part::is_done)
+    }
+}
+
+/// Sorts tasks into parts: those without sub-group first, then sub-groups that are not whole yet, by
+/// the number in their label.
+fn parts_of(
+    scene: &Scene<'_, '_>,
+    job: &JobReadOnlyItem<'_, '_>,
+    tasks: &[(Urgency, Entity)],
+) -> Vec<Part> {
+    let mut parts: BTreeMap<_, Vec<Entity>> = BTreeMap::new();
+    for &(_, task) in tasks {
+        let subgroup = scene.cluster.task(task).membership.subgroup;
+        let rank = subgroup.map(|at| {
+            let group = &job.counts.subgroups[usize::from(at)];
+            let size = job.spec.subgroups[usize::from(group.policy)].size;
+            let whole = group.count(&READY) >= size;
+            (whole, group.policy, group.index(), group.values.clone(), at)
+        });
+        parts.entry(rank).or_default().push(task);
+    }
+    let part = |(rank, tasks): (Option<(_, _, _, _, u16)>, Vec<Entity>)| Part {
+        subgroup: rank.map(|rank: (bool, u16, u64, Vec<_>, u16)| rank.4),
+        tasks: tasks.into(),
+        next: 0,
+    };
+    parts.into_iter().map(part).collect()
+}
+
+/// How many tasks each role still needs for its minimum.
+fn lacking_per_role(job: &JobReadOnlyItem<'_, '_>) -> Vec<u32> {
+    let had = |counts: &[u32; TaskStatus::COUNT]| {
+        let pipelined = counts[TaskStatus::Pipelined as usize];
+        READY.iter().map(|&status| counts[status as usize]).sum::<u32>() + pipelined
+    };
+    job.counts.roles.iter().map(|role| role.min.saturating_sub(had(&role.counts))).collect()
+}
+
+fn tasks_of<'a>(
+    scene: &'a Scene<'_, '_>,
+    job: &JobReadOnlyItem<'a, '_>,
+    portion: Portion,
+) -> impl Iterator<Item = TaskReadOnlyItem<'a, 'a>> {
+    let members = &job.members.0;
+    let best_effort = |task: &Entity| scene.cluster.task(*task).traits.best_effort;
+    let others = members.iter().filter(|task| !best_effort(task)).count();
+    // A gang that cannot reach its minimum without best-effort members places them with the rest:
+    // counting them before they have a place would bind a gang that is not whole.
+    let mixed = others > 0 && others < job.spec.min_available as usize;
+    members.iter().map(|&task| scene.cluster.task(task)).filter(move |task| {
+        let open = matches!(task.status().0, TaskStatus::Pending | TaskStatus::Pipelined);
+        let ours = match portion {
+            Portion::Requesting => !task.traits.best_effort || mixed,
+            Portion::BestEffort => task.traits.best_effort,
+        };
+        open && ours && !task.traits.gated
+    })
+}

@@ -1,0 +1,18 @@
+//! Muster's scheduler without any outside world: cluster deltas in, intents out, time as an argument.
+//!
+//! Modules are declared in reading order: what a resource is, what comes in, what goes out, the
+//! world in between, the transaction over it, the rules, and the cycle that runs them.
+
+pub mod resource;
+pub mod ids;
+pub mod delta;
+pub mod intent;
+pub mod config;
+pub mod kernel;
+pub mod world;
+pub mod class;
+pub mod policy;
+pub mod statement;
+mod cycle;
+pub mod verdict;
+pub mod scheduler;

@@ -1,0 +1,203 @@
+//! The core's face to the outside: feed deltas, run a cycle, read what is known.
+
+use std::sync::Arc;
+
+use bevy_ecs::prelude::{Schedule, World};
+
+use crate::class::{Classes, Rankings};
+use crate::config::SchedulerConfig;
+use crate::cycle::ingest::{self, Dirty, Inbox, SetAside};
+use crate::cycle::{self, NextDue, Now, Outcome, Settings, Stopwatch};
+use crate::delta::{ClusterDelta, GroupPhase, ObjectRef};
+use crate::ids::{Name, ObjectKey, TimeMs};
+use crate::intent::{Decision, Intent};
+use crate::policy::Policies;
+use crate::resource::Quantity;
+use crate::verdict::Reason;
+use crate::world::{
+    self, ChangeLog, ClusterTotals, Directory, DomainIndex, Names, PriorityClasses, Symbols,
+};
+
+/// A scheduler with all it knows.
+pub struct Scheduler {
+    world: World,
+    schedule: Schedule,
+    pool: Arc<rayon::ThreadPool>,
+    /// Did the last cycle leave anything to do without further news?
+    settled: Settled,
+}
+
+/// Whether a cycle without news could decide anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Settled {
+    /// The last cycle decided something, or none has run.
+    No,
+    /// Only time can change anything, at the earliest then.
+    Until(Option<TimeMs>),
+}
+
+/// What one cycle decided.
+#[derive(Debug, Default)]
+pub struct CycleOutcome {
+    /// Calls to make, in order.
+    pub intents: Vec<Intent>,
+    /// What was decided, in the order it was decided.
+    pub decisions: Vec<Decision>,
+}
+
+impl Scheduler {
+    /// A scheduler that knows nothing yet. `pool` is the one thread pool of the process.
+    pub fn new(config: &SchedulerConfig, pool: Arc<rayon::ThreadPool>) -> Self {
+        let mut world = World::new();
+        world.init_resource::<Directory>();
+        world.init_resource::<Symbols>();
+        world.init_resource::<Classes>();
+        world.init_resource::<Rankings>();
+        world.init_resource::<PriorityClasses>();
+        world.init_resource::<DomainIndex>();
+        world.init_resource::<ClusterTotals>();
+        world.init_resource::<ChangeLog>();
+        world.init_resource::<Inbox>();
+        world.init_resource::<Dirty>();
+        world.init_resource::<SetAside>();
+        world.init_resource::<Outcome>();
+        world.init_resource::<Now>();
+        world.init_resource::<NextDue>();
+        let mut names = Names::default();
+        world.insert_resource(Policies::new(config, &mut names.0));
+        world.insert_resource(names);
+        world.insert_resource(Settings::new(config));
+        ingest::found(&mut world);
+        Self { world, schedule: cycle::schedule(config), pool, settled: Settled::No }
+    }
+
+    /// Gives the actions a watch, in microseconds from any start, so that their time budget counts.
+    /// Without one a budget has no effect and the same input gives the same result.
+    #[must_use]
+    pub fn with_stopwatch(mut self, stopwatch: Arc<dyn Fn() -> u64 + Send + Sync>) -> Self {
+        self.world.resource_mut::<Settings>().stopwatch = Some(Stopwatch(stopwatch));
+        self
+    }
+
+    /// Queues deltas; they take effect at the start of the next cycle.
+    pub fn feed(&mut self, deltas: impl IntoIterator<Item = ClusterDelta>) {
+        self.world.resource_mut::<Inbox>().0.extend(deltas);
+    }
+
+    /// Drains the deltas and runs the configured actions once. If nothing was fed, the last cycle
+    /// decided nothing and no pause has ended, there is nothing to do and nothing is done.
+    pub fn run_cycle(&mut self, now: TimeMs) -> CycleOutcome {
+        let quiet = match self.settled {
+            Settled::No => false,
+            Settled::Until(due) => due.is_none_or(|due| now < due),
+        };
+        if quiet && self.world.resource::<Inbox>().0.is_empty() {
+            return CycleOutcome::default();
+        }
+        self.world.insert_resource(Now(now));
+        let (world, schedule) = (&mut self.world, &mut self.schedule);
+        self.pool.install(|| schedule.run(world));
+        let outcome = std::mem::take(&mut self.world.resource_mut::<Outcome>().0);
+        self.settled = if outcome.decisions.is_empty() && outcome.intents.is_empty() {
+            Settled::Until(self.world.resource::<NextDue>().0)
+        } else {
+            Settled::No
+        };
+        outcome
+    }
+
+    /// Every pod that is ours or on a node, sorted by key.
+    pub fn pods(&mut self) -> Vec<PodView> {
+        world::pods(&mut self.world)
+    }
+
+    /// Every job, sorted by key.
+    pub fn jobs(&mut self) -> Vec<JobView> {
+        world::jobs(&mut self.world)
+    }
+
+    /// Every queue that exists, sorted by name.
+    pub fn queues(&mut self) -> Vec<QueueView> {
+        world::queues(&mut self.world)
+    }
+
+    /// Objects set aside, with the reason for each, sorted.
+    pub fn set_aside(&self) -> Vec<(ObjectRef, String)> {
+        let aside = &self.world.resource::<SetAside>().0;
+        aside.iter().map(|(object, reason)| (object.clone(), reason.clone())).collect()
+    }
+
+    /// Every total that differs from its recomputation, in words; empty is right.
+    pub fn audit(&mut self) -> Vec<String> {
+        world::audit(&mut self.world)
+    }
+
+    /// The world itself, for tests that look inside.
+    #[cfg(test)]
+    pub(crate) fn into_world(self) -> World {
+        self.world
+    }
+
+    /// All that is known and assumed, as text in an order that depends on names alone.
+    pub fn fingerprint(&mut self) -> String {
+        world::fingerprint(&mut self.world)
+    }
+}
+
+/// A pod as the scheduler sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodView {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// Status: Pending, Allocated, Pipelined, Binding, Bound, Running, Releasing, Succeeded,
+    /// Failed, Unknown.
+    pub status: &'static str,
+    /// Node it is on or is being bound to.
+    pub node: Option<Name>,
+    /// Node held for it.
+    pub nominated: Option<Name>,
+    /// Its job.
+    pub job: Option<ObjectKey>,
+    /// Why it waits, if it does: its own reason, else its job's.
+    pub reason: Option<Reason>,
+}
+
+/// A job as the scheduler sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobView {
+    /// Namespace and name of the PodGroup, or of the pod that is a gang of one.
+    pub key: ObjectKey,
+    /// Its queue.
+    pub queue: Name,
+    /// Phase.
+    pub phase: GroupPhase,
+    /// Minimum number of pods.
+    pub min_available: u32,
+    /// Pods allocated, binding, bound, running or succeeded.
+    pub ready: u32,
+    /// Pods with room held for them.
+    pub pipelined: u32,
+    /// Pods waiting.
+    pub pending: u32,
+    /// Why it waits, if it does.
+    pub reason: Option<Reason>,
+    /// The same for people, with numbers.
+    pub message: Option<String>,
+}
+
+/// A queue as the scheduler sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueView {
+    /// Object name.
+    pub name: Name,
+    /// What its pods and those of its children use, sorted by name.
+    pub allocated: Vec<(Name, Quantity)>,
+    /// Its due, as far as a plugin computes one, sorted by name.
+    pub deserved: Vec<(Name, Quantity)>,
+    /// Largest part of its due (or of the cluster) it uses, in parts per million.
+    pub share_ppm: u64,
+    /// Its hard limit, sorted by name.
+    pub capability: Vec<(Name, Quantity)>,
+    /// Room kept for it, sorted by name.
+    pub guarantee: Vec<(Name, Quantity)>,
+}
