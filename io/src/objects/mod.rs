@@ -1,0 +1,137 @@
+//! The Kubernetes and Volcano objects scheduling reads, reduced to the fields it reads.
+//!
+//! Unknown fields of these kinds are skipped: the objects belong to others. Both outside worlds, the
+//! real cluster and the embedded one, decode into these types and translate them with
+//! [`crate::translate`].
+
+mod kind;
+mod scalar;
+mod selector;
+mod node;
+mod pod;
+mod podgroup;
+mod queue;
+mod hypernode;
+mod priority_class;
+
+use std::collections::BTreeMap;
+
+use muster_core::ids::ObjectKey;
+use serde::Deserialize;
+
+pub use hypernode::{
+    ExactMatch, HyperNode, HyperNodeMember, HyperNodeSpec, MemberSelector, RegexMatch,
+};
+pub use kind::ObjectKind;
+pub use node::{Node, NodeSpec, NodeStatus, Taint};
+pub use pod::{
+    Affinity, Container, ContainerPort, NodeAffinity, NodeSelector, Pod, PodAffinity, PodSpec,
+    PodStatus, PreferredTerm, Resources, SchedulingGate, Toleration, Volume,
+};
+pub use podgroup::{NetworkTopology, PodGroup, PodGroupSpec, PodGroupStatus, SubGroupPolicy};
+pub use priority_class::PriorityClass;
+pub use queue::{Guarantee, Queue, QueueSpec, QueueStatus};
+pub use scalar::{ResourceMap, Scalar};
+pub use selector::{LabelSelector, NodeSelectorTerm, Requirement};
+
+/// `metadata`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Metadata {
+    /// Object name.
+    pub name: String,
+    /// Namespace; absent on cluster-scoped objects.
+    pub namespace: Option<String>,
+    /// Unique id.
+    pub uid: Option<String>,
+    /// RFC 3339 time of creation.
+    pub creation_timestamp: Option<String>,
+    /// RFC 3339 time of deletion, present while the object is leaving.
+    pub deletion_timestamp: Option<String>,
+    /// Labels.
+    pub labels: BTreeMap<String, String>,
+    /// Annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// Time of creation in milliseconds since the epoch of whoever read the object; filled by the
+    /// reader, which alone knows that epoch.
+    #[serde(skip)]
+    pub created_ms: Option<i64>,
+}
+
+/// An object scheduling knows of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Object {
+    /// A node.
+    Node(Box<Node>),
+    /// A pod.
+    Pod(Box<Pod>),
+    /// Volcano's PodGroup.
+    PodGroup(Box<PodGroup>),
+    /// Volcano's queue.
+    Queue(Box<Queue>),
+    /// Volcano's topology domain.
+    HyperNode(Box<HyperNode>),
+    /// A priority class.
+    PriorityClass(Box<PriorityClass>),
+    /// An object of a kind that is understood but that no rule reads yet.
+    Inert {
+        /// Its kind.
+        kind: ObjectKind,
+        /// Its name; the namespace is empty for cluster-scoped kinds.
+        key: ObjectKey,
+    },
+}
+
+impl Object {
+    /// The object's kind.
+    pub fn kind(&self) -> ObjectKind {
+        match self {
+            Self::Node(_) => ObjectKind::Node,
+            Self::Pod(_) => ObjectKind::Pod,
+            Self::PodGroup(_) => ObjectKind::PodGroup,
+            Self::Queue(_) => ObjectKind::Queue,
+            Self::HyperNode(_) => ObjectKind::HyperNode,
+            Self::PriorityClass(_) => ObjectKind::PriorityClass,
+            Self::Inert { kind, .. } => *kind,
+        }
+    }
+
+    /// Namespace and name: the namespace is `default` where a namespaced object gives none, empty
+    /// for cluster-scoped kinds.
+    pub fn key(&self) -> ObjectKey {
+        if let Self::Inert { key, .. } = self {
+            return key.clone();
+        }
+        let metadata = self.metadata();
+        self.kind().key(
+            metadata.and_then(|metadata| metadata.namespace.as_deref()),
+            metadata.map_or("", |metadata| &metadata.name),
+        )
+    }
+
+    /// The object's metadata; none is kept of inert objects.
+    pub fn metadata(&self) -> Option<&Metadata> {
+        match self {
+            Self::Node(object) => Some(&object.metadata),
+            Self::Pod(object) => Some(&object.metadata),
+            Self::PodGroup(object) => Some(&object.metadata),
+            Self::Queue(object) => Some(&object.metadata),
+            Self::HyperNode(object) => Some(&object.metadata),
+            Self::PriorityClass(object) => Some(&object.metadata),
+            Self::Inert { .. } => None,
+        }
+    }
+
+    /// The object's metadata, to be changed.
+    pub fn metadata_mut(&mut self) -> Option<&mut Metadata> {
+        match self {
+            Self::Node(object) => Some(&mut object.metadata),
+            Self::Pod(object) => Some(&mut object.metadata),
+            Self::PodGroup(object) => Some(&mut object.metadata),
+            Self::Queue(object) => Some(&mut object.metadata),
+            Self::HyperNode(object) => Some(&mut object.metadata),
+            Self::PriorityClass(object) => Some(&mut object.metadata),
+            Self::Inert { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Pod.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::{Metadata, NodeSelectorTerm, ResourceMap};
+
+/// A pod.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Pod {
+    /// Its metadata.
+    pub metadata: Metadata,
+    /// What it asks for.
+    pub spec: PodSpec,
+    /// What became of it.
+    pub status: PodStatus,
+}
+
+/// `spec` of a pod.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PodSpec {
+    /// Who is to schedule it.
+    pub scheduler_name: Option<String>,
+    /// Node it is bound to.
+    pub node_name: Option<String>,
+    /// Labels its node must have.
+    pub node_selector: BTreeMap<String, String>,
+    /// Where it may go and would like to go.
+    pub affinity: Affinity,
+    /// Taints it bears.
+    pub tolerations: Vec<Toleration>,
+    /// Reasons not to schedule it yet.
+    pub scheduling_gates: Vec<SchedulingGate>,
+    /// Priority, as admission resolved it.
+    pub priority: Option<i32>,
+    /// Priority class it names.
+    pub priority_class_name: Option<String>,
+    /// `Never` or `PreemptLowerPriority`.
+    pub preemption_policy: Option<String>,
+    /// How long it may take to leave.
+    pub termination_grace_period_seconds: Option<i64>,
+    /// Containers that run together.
+    pub containers: Vec<Container>,
+    /// Containers that run before, and sidecars.
+    pub init_containers: Vec<Container>,
+    /// What the runtime itself needs.
+    pub overhead: ResourceMap,
+    /// Resources of the pod as a whole.
+    pub resources: Resources,
+    /// Spread demands; only read to say that they are not enforced.
+    pub topology_spread_constraints: Vec<IgnoredAny>,
+    /// Volumes; only read to say that their placement is not enforced.
+    pub volumes: Vec<Volume>,
+    /// Resource claims; only read to say that they are not enforced.
+    pub resource_claims: Vec<IgnoredAny>,
+}
+
+/// A container, as far as it takes room.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Container {
+    /// Its name.
+    pub name: String,
+    /// What it asks for.
+    pub resources: Resources,
+    /// `Always` makes an init container a sidecar.
+    pub restart_policy: Option<String>,
+    /// Ports it opens.
+    pub ports: Vec<ContainerPort>,
+}
+
+/// `resources` of a container or a pod.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Resources {
+    /// What is set aside for it.
+    pub requests: ResourceMap,
+    /// What it may use at most.
+    pub limits: ResourceMap,
+}
+
+/// A port of a container.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContainerPort {
+    /// Port taken on the node, if any.
+    pub host_port: Option<i32>,
+}
+
+/// `affinity` of a pod.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Affinity {
+    /// Demands and wishes on nodes.
+    pub node_affinity: NodeAffinity,
+    /// Closeness to other pods; only its presence is read.
+    pub pod_affinity: Option<PodAffinity>,
+    /// Distance from other pods; only its presence is read.
+    pub pod_anti_affinity: Option<PodAffinity>,
+}
+
+/// `nodeAffinity` of a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct NodeAffinity {
+    /// What must hold.
+    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+    pub required: Option<NodeSelector>,
+    /// What would be good.
+    #[serde(rename = "preferredDuringSchedulingIgnoredDuringExecution")]
+    pub preferred: Vec<PreferredTerm>,
+}
+
+/// Alternatives, one of which must match.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodeSelector {
+    /// The alternatives.
+    pub node_selector_terms: Vec<NodeSelectorTerm>,
+}
+
+/// A weighted wish.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct PreferredTerm {
+    /// 1 to 100.
+    pub weight: i32,
+    /// The wish.
+    pub preference: NodeSelectorTerm,
+}
+
+/// Presence of a pod affinity or anti-affinity.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct PodAffinity {
+    /// Demands.
+    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+    pub required: Vec<IgnoredAny>,
+    /// Wishes.
+    #[serde(rename = "preferredDuringSchedulingIgnoredDuringExecution")]
+    pub preferred: Vec<IgnoredAny>,
+}
+
+/// A toleration; operator and effect still as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Toleration {
+    /// Taint key; empty with `Exists` tolerates every key.
+    pub key: String,
+    /// `Equal`, `Exists`; empty is `Equal`.
+    pub operator: String,
+    /// Value compared with.
+    pub value: String,
+    /// Effect tolerated; empty is all.
+    pub effect: String,
+}
+
+/// A scheduling gate.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct SchedulingGate {
+    /// Who holds the pod.
+    pub name: String,
+}
+
+/// A volume, as far as it is read.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Volume {
+    /// Its name.
+    pub name: String,
+    /// Present when the volume is a claim.
+    pub persistent_volume_claim: Option<IgnoredAny>,
+    /// Present when the volume is a claim made for this pod.
+    pub ephemeral: Option<IgnoredAny>,
+}
+
+/// `status` of a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PodStatus {
+    /// `Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`; absent is `Pending`.
+    pub phase: Option<String>,
+    /// Node held for it.
+    pub nominated_node_name: Option<String>,
+}

@@ -1,0 +1,53 @@
+//! Volcano's Queue (`scheduling.volcano.sh/v1beta1`).
+
+use serde::Deserialize;
+
+use super::{Metadata, ResourceMap};
+
+/// A queue.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Queue {
+    /// Its metadata.
+    pub metadata: Metadata,
+    /// What it may use.
+    pub spec: QueueSpec,
+    /// Whether it takes jobs.
+    pub status: QueueStatus,
+}
+
+/// `spec` of a queue.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct QueueSpec {
+    /// Its part of what is shared by weight; absent is 1.
+    pub weight: Option<i64>,
+    /// Hard limit.
+    pub capability: Option<ResourceMap>,
+    /// Its due.
+    pub deserved: Option<ResourceMap>,
+    /// Room kept for it.
+    pub guarantee: Guarantee,
+    /// May others take back what it uses above its due? Absent is yes.
+    pub reclaimable: Option<bool>,
+    /// Higher is served first.
+    pub priority: Option<i32>,
+    /// Queue above it; empty is the root.
+    pub parent: String,
+}
+
+/// `guarantee` of a queue.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Guarantee {
+    /// The amounts.
+    pub resource: Option<ResourceMap>,
+}
+
+/// `status` of a queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct QueueStatus {
+    /// `Open`, `Closing`, `Closed` or `Unknown`; absent is `Open`.
+    pub state: Option<String>,
+}

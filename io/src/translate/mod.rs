@@ -1,0 +1,116 @@
+//! Objects to cluster deltas: the only place that knows both the cluster's fields and the core's
+//! facts.
+
+mod about;
+mod selector;
+mod node;
+mod pod;
+mod request;
+mod podgroup;
+mod queue;
+mod domain;
+mod priority;
+mod unsupported;
+
+use muster_core::delta::{ClusterDelta, ObjectRef, Ownership};
+use muster_core::ids::ObjectKey;
+
+use crate::objects::{Object, ObjectKind};
+
+pub use unsupported::unsupported;
+
+/// Which pods are ours, by their `schedulerName`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnerRule {
+    names: Vec<Box<str>>,
+    unnamed: Ownership,
+}
+
+impl OwnerRule {
+    /// In a simulation a pod is ours when it names nobody, `muster` or `volcano`.
+    pub fn simulation() -> Self {
+        Self { names: vec!["muster".into(), "volcano".into()], unnamed: Ownership::Ours }
+    }
+
+    /// On a real cluster exactly the pods that name one of these schedulers are ours.
+    pub fn named(names: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
+        Self { names: names.into_iter().map(Into::into).collect(), unnamed: Ownership::Foreign }
+    }
+
+    /// Whose pod it is that names this scheduler.
+    pub fn of(&self, scheduler_name: Option<&str>) -> Ownership {
+        match scheduler_name {
+            None | Some("") => self.unnamed,
+            Some(name) if self.names.iter().any(|ours| &**ours == name) => Ownership::Ours,
+            Some(_) => Ownership::Foreign,
+        }
+    }
+}
+
+/// Why an object could not become a delta.
+///
+/// In a file this is bad input; on a real cluster the object is set aside, counted and reported, and
+/// the rest goes on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} {}: {field}: {problem}", kind.title(key))]
+pub struct TranslateError {
+    /// Kind of the object.
+    pub kind: ObjectKind,
+    /// Its key.
+    pub key: ObjectKey,
+    /// Path of the field, as in `spec.containers[0].resources.requests.cpu`.
+    pub field: String,
+    /// What is wrong with it and what was expected.
+    pub problem: String,
+}
+
+impl TranslateError {
+    /// The delta that tells the core to do without the object; none for kinds the core never sees.
+    pub fn set_aside(self) -> Option<ClusterDelta> {
+        let key = self.key.clone();
+        let object = match self.kind {
+            ObjectKind::Node => ObjectRef::Node(key.name),
+            ObjectKind::Pod => ObjectRef::Pod(key),
+            ObjectKind::PodGroup => ObjectRef::PodGroup(key),
+            ObjectKind::Queue => ObjectRef::Queue(key.name),
+            ObjectKind::PriorityClass => ObjectRef::PriorityClass(key.name),
+            ObjectKind::HyperNode => ObjectRef::Domain(key.name),
+            _ => return None,
+        };
+        let reason = format!("{}: {}", self.field, self.problem);
+        Some(ClusterDelta::SetAside { object, reason })
+    }
+}
+
+/// The delta that sets the object in the core; none for kinds no rule reads.
+pub fn translate(
+    object: &Object,
+    owner: &OwnerRule,
+) -> Result<Option<ClusterDelta>, TranslateError> {
+    Ok(Some(match object {
+        Object::Node(node) => ClusterDelta::Node(Box::new(node::facts(node)?)),
+        Object::Pod(pod) => ClusterDelta::Pod(Box::new(pod::facts(pod, owner)?)),
+        Object::PodGroup(group) => ClusterDelta::PodGroup(Box::new(podgroup::facts(group)?)),
+        Object::Queue(queue) => ClusterDelta::Queue(Box::new(queue::facts(queue)?)),
+        Object::HyperNode(domain) => ClusterDelta::Domain(Box::new(domain::facts(domain)?)),
+        Object::PriorityClass(class) => ClusterDelta::PriorityClass(priority::facts(class)?),
+        Object::Inert { .. } => return Ok(None),
+    }))
+}
+
+/// The delta that removes the object; none for kinds no rule reads.
+pub fn gone(kind: ObjectKind, key: &ObjectKey) -> Option<ClusterDelta> {
+    let key = key.clone();
+    match kind {
+        ObjectKind::Node => Some(ClusterDelta::NodeGone(key.name)),
+        ObjectKind::Pod => Some(ClusterDelta::PodGone(key)),
+        ObjectKind::PodGroup => Some(ClusterDelta::PodGroupGone(key)),
+        ObjectKind::Queue => Some(ClusterDelta::QueueGone(key.name)),
+        ObjectKind::PriorityClass => Some(ClusterDelta::PriorityClassGone(key.name)),
+        ObjectKind::HyperNode => Some(ClusterDelta::DomainGone(key.name)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

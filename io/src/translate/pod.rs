@@ -1,0 +1,134 @@
+//! Pod to [`PodFacts`].
+
+use muster_core::delta::{Constraints, PodFacts, PodPhase, Toleration};
+use muster_core::ids::Name;
+
+use super::about::{About, annotation_or_label, pairs, preemptable};
+use super::{OwnerRule, TranslateError, node, request, selector};
+use crate::objects::{self, ObjectKind, Pod};
+
+/// Names the PodGroup a pod belongs to.
+const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
+
+/// Names the queue of a pod without PodGroup.
+const QUEUE_NAME: &str = "scheduling.volcano.sh/queue-name";
+
+/// Role of a pod within its gang.
+const TASK_SPEC: &str = "volcano.sh/task-spec";
+
+/// Priority of a pod within its gang.
+pub(super) const TASK_PRIORITY: &str = "volcano.sh/task-priority";
+
+pub(super) fn facts(pod: &Pod, owner: &OwnerRule) -> Result<PodFacts, TranslateError> {
+    let metadata = &pod.metadata;
+    let about = About::new(ObjectKind::Pod, metadata)?;
+    let annotation = |key: &str| metadata.annotations.get(key).filter(|text| !text.is_empty());
+    let group = annotation(GROUP_NAME).map_or("", String::as_str);
+    let queue = annotation(QUEUE_NAME).map_or("", String::as_str);
+    let node_name = pod.spec.node_name.as_deref().unwrap_or_default();
+    let nominated = pod.status.nominated_node_name.as_deref().unwrap_or_default();
+    let class = pod.spec.priority_class_name.as_deref().unwrap_or_default();
+    let gates = pod.spec.scheduling_gates.iter().map(|gate| gate.name.as_str().into());
+    Ok(PodFacts {
+        key: about.key(),
+        uid: about.uid(),
+        created: about.created(),
+        ownership: owner.of(pod.spec.scheduler_name.as_deref()),
+        group: about.optional_name(&annotation_path(GROUP_NAME), group)?,
+        queue: about.optional_name(&annotation_path(QUEUE_NAME), queue)?,
+        role: annotation_or_label(metadata, TASK_SPEC).unwrap_or_default().into(),
+        priority: annotation(TASK_PRIORITY)
+            .and_then(|text| text.parse().ok())
+            .or(pod.spec.priority),
+        priority_class: about.optional_name("spec.priorityClassName", class)?,
+        preemptable: preemptable(metadata),
+        request: request::total(&about, &pod.spec)?,
+        constraints: constraints(&about, pod)?,
+        labels: pairs(&metadata.labels),
+        gates: gates.collect(),
+        phase: phase(&about, pod.status.phase.as_deref())?,
+        node: about.optional_name("spec.nodeName", node_name)?,
+        nominated: about.optional_name("status.nominatedNodeName", nominated)?,
+        deleting: metadata.deletion_timestamp.is_some(),
+    })
+}
+
+fn annotation_path(key: &str) -> String {
+    format!("metadata.annotations[{key:?}]")
+}
+
+fn phase(about: &About<'_>, text: Option<&str>) -> Result<PodPhase, TranslateError> {
+    match text {
+        None | Some("" | "Pending") => Ok(PodPhase::Pending),
+        Some("Running") => Ok(PodPhase::Running),
+        Some("Succeeded") => Ok(PodPhase::Succeeded),
+        Some("Failed") => Ok(PodPhase::Failed),
+        Some("Unknown") => Ok(PodPhase::Unknown),
+        Some(other) => Err(about.fail(
+            "status.phase",
+            format!(
+                "{other:?} is not a phase; expected Pending, Running, Succeeded, Failed or Unknown"
+            ),
+        )),
+    }
+}
+
+fn constraints(about: &About<'_>, pod: &Pod) -> Result<Constraints, TranslateError> {
+    let affinity = &pod.spec.affinity.node_affinity;
+    let root = "spec.affinity.nodeAffinity";
+    let required = affinity.required.as_ref().map(|required| {
+        let terms = required.node_selector_terms.iter().enumerate().map(|(at, term)| {
+            let field = format!(
+                "{root}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[{at}]"
+            );
+            selector::node_term(about, term, &field)
+        });
+        terms.collect::<Result<Vec<_>, _>>()
+    });
+    let preferred = affinity.preferred.iter().enumerate().map(|(at, wish)| {
+        let field = format!("{root}.preferredDuringSchedulingIgnoredDuringExecution[{at}]");
+        if !(1..=100).contains(&wish.weight) {
+            let problem = format!("{} is not a weight; expected 1 to 100", wish.weight);
+            return Err(about.fail(format!("{field}.weight"), problem));
+        }
+        let term = selector::node_term(about, &wish.preference, &format!("{field}.preference"))?;
+        Ok((wish.weight, term))
+    });
+    let tolerations = pod.spec.tolerations.iter().enumerate();
+    Ok(Constraints {
+        node_selector: pairs(&pod.spec.node_selector),
+        required_affinity: required.transpose()?,
+        preferred_affinity: preferred.collect::<Result<_, _>>()?,
+        tolerations: tolerations
+            .map(|(at, entry)| toleration(about, entry, || format!("spec.tolerations[{at}]")))
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+fn toleration(
+    about: &About<'_>,
+    entry: &objects::Toleration,
+    field: impl Fn() -> String,
+) -> Result<Toleration, TranslateError> {
+    let value = match entry.operator.as_str() {
+        "" | "Equal" => Some(Name::from(entry.value.as_str())),
+        "Exists" if entry.value.is_empty() => None,
+        "Exists" => {
+            return Err(about.fail(format!("{}.value", field()), "Exists takes no value"));
+        }
+        other => {
+            let problem = format!("{other:?} is not an operator; expected Equal or Exists");
+            return Err(about.fail(format!("{}.operator", field()), problem));
+        }
+    };
+    if entry.key.is_empty() && value.is_some() {
+        let problem = "is missing; only operator Exists tolerates every key";
+        return Err(about.fail(format!("{}.key", field()), problem));
+    }
+    let key = Some(Name::from(entry.key.as_str())).filter(|key| !key.is_empty());
+    let effect = match entry.effect.as_str() {
+        "" => None,
+        text => Some(node::effect(about, text, || format!("{}.effect", field()))?),
+    };
+    Ok(Toleration { key, value, effect })
+}

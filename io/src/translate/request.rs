@@ -1,0 +1,103 @@
+//! What a pod asks for in all.
+//!
+//! Regular containers and sidecars run together; an init container runs alone beside the sidecars
+//! started before it. The pod needs the larger of the two, per resource. Pod-level requests replace
+//! that, the runtime's overhead comes on top, and every pod takes one of its node's pod slots.
+
+use std::collections::BTreeMap;
+
+use muster_core::ids::Name;
+use muster_core::resource::{Quantity, ResourceList};
+
+use super::TranslateError;
+use super::about::{About, member};
+use crate::objects::{PodSpec, ResourceMap, Resources};
+
+type Amounts<'a> = BTreeMap<&'a str, Quantity>;
+
+/// The pod's whole request, sorted by name.
+pub(super) fn total(about: &About<'_>, spec: &PodSpec) -> Result<ResourceList, TranslateError> {
+    let mut together = Amounts::new();
+    for (at, container) in spec.containers.iter().enumerate() {
+        let request =
+            effective(about, &container.resources, || format!("spec.containers[{at}].resources"))?;
+        add(&mut together, &request);
+    }
+    let mut sidecars = Amounts::new();
+    let mut before = Amounts::new();
+    for (at, container) in spec.init_containers.iter().enumerate() {
+        let mut request = effective(about, &container.resources, || {
+            format!("spec.initContainers[{at}].resources")
+        })?;
+        if container.restart_policy.as_deref() == Some("Always") {
+            add(&mut together, &request);
+            add(&mut sidecars, &request);
+            raise(&mut before, &sidecars);
+        } else {
+            add(&mut request, &sidecars);
+            raise(&mut before, &request);
+        }
+    }
+    raise(&mut together, &before);
+    add(&mut together, &Amounts::from([("pods", Quantity::from_units(1))]));
+    apply_pod_level(about, &spec.resources, &mut together)?;
+    add(&mut together, &amounts(about, &spec.overhead, || "spec.overhead".to_owned())?);
+    Ok(together.into_iter().map(|(name, quantity)| (Name::from(name), quantity)).collect())
+}
+
+/// Pod-level requests replace the sum over the containers; a pod-level limit stands in where
+/// neither the pod nor a container requests that resource, as the API server fills it in.
+fn apply_pod_level<'a>(
+    about: &About<'_>,
+    resources: &'a Resources,
+    total: &mut Amounts<'a>,
+) -> Result<(), TranslateError> {
+    let requests = amounts(about, &resources.requests, || "spec.resources.requests".to_owned())?;
+    let limits = amounts(about, &resources.limits, || "spec.resources.limits".to_owned())?;
+    total.extend(requests.into_iter().filter(|entry| has_pod_level(entry.0)));
+    for (name, quantity) in limits.into_iter().filter(|entry| has_pod_level(entry.0)) {
+        total.entry(name).or_insert(quantity);
+    }
+    Ok(())
+}
+
+/// Kubernetes knows pod-level amounts of these resources only.
+fn has_pod_level(name: &str) -> bool {
+    matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
+}
+
+/// A container's requests; a limit stands in for a request that is absent, as the API server fills
+/// it in.
+fn effective<'a>(
+    about: &About<'_>,
+    resources: &'a Resources,
+    field: impl Fn() -> String,
+) -> Result<Amounts<'a>, TranslateError> {
+    let mut effective = amounts(about, &resources.limits, || format!("{}.limits", field()))?;
+    effective.extend(amounts(about, &resources.requests, || format!("{}.requests", field()))?);
+    Ok(effective)
+}
+
+fn amounts<'a>(
+    about: &About<'_>,
+    map: &'a ResourceMap,
+    field: impl Fn() -> String,
+) -> Result<Amounts<'a>, TranslateError> {
+    map.iter()
+        .map(|(name, text)| Ok((&**name, about.quantity(text, || member(&field(), name))?)))
+        .collect()
+}
+
+fn add<'a>(sum: &mut Amounts<'a>, more: &Amounts<'a>) {
+    for (&name, &quantity) in more {
+        let entry = sum.entry(name).or_default();
+        *entry = entry.add(quantity);
+    }
+}
+
+fn raise<'a>(least: &mut Amounts<'a>, to: &Amounts<'a>) {
+    for (&name, &quantity) in to {
+        let entry = least.entry(name).or_default();
+        *entry = Ord::max(*entry, quantity);
+    }
+}

@@ -1,0 +1,367 @@
+//! Objects in, facts or the exact complaint out.
+
+use muster_core::delta::{
+    ClusterDelta, DomainMember, GroupPhase, ObjectRef, Operator, Ownership, PodFacts, PodPhase,
+    QueueState, Requirement, TaintEffect, TierRef, TopologyMode,
+};
+use muster_core::ids::{Name, ObjectKey};
+use muster_core::resource::ResourceList;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn read<T: DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).unwrap()
+}
+
+fn delta(object: &Object) -> ClusterDelta {
+    translate(object, &OwnerRule::simulation())
+        .unwrap_or_else(|error| panic!("{error}"))
+        .expect("a kind the core sees")
+}
+
+fn complaint(object: &Object) -> String {
+    translate(object, &OwnerRule::simulation()).unwrap_err().to_string()
+}
+
+fn pod(spec: &Value) -> Object {
+    Object::Pod(read(json!({"metadata": {"name": "p"}, "spec": spec})))
+}
+
+fn pod_facts(object: &Object) -> PodFacts {
+    let ClusterDelta::Pod(facts) = delta(object) else { panic!("not a pod") };
+    *facts
+}
+
+fn request(spec: &Value) -> Vec<(String, i64)> {
+    let request = pod_facts(&pod(spec)).request;
+    request.iter().map(|(name, quantity)| (name.to_string(), quantity.milli_ceil())).collect()
+}
+
+fn amounts(list: &[(&str, &str)]) -> ResourceList {
+    list.iter().map(|(name, text)| (Name::from(*name), text.parse().unwrap())).collect()
+}
+
+fn container(cpu: &str) -> Value {
+    json!({"name": "c", "resources": {"requests": {"cpu": cpu}}})
+}
+
+#[test]
+fn a_pod_asks_for_the_sum_of_its_containers_and_one_slot() {
+    let spec = json!({"containers": [container("1"), container("500m")]});
+    assert_eq!(request(&spec), [("cpu".to_owned(), 1500), ("pods".to_owned(), 1000)]);
+    assert_eq!(request(&json!({})), [("pods".to_owned(), 1000)]);
+}
+
+#[test]
+fn an_init_container_counts_where_it_asks_for_more_than_the_rest_together() {
+    let small = json!({"containers": [container("2")], "initContainers": [container("1")]});
+    assert_eq!(request(&small)[0].1, 2000);
+    let large = json!({"containers": [container("2")], "initContainers": [container("5")]});
+    assert_eq!(request(&large)[0].1, 5000);
+}
+
+#[test]
+fn sidecars_run_beside_the_containers_and_the_later_init_containers() {
+    let sidecar = |cpu: &str| json!({"name": "s", "restartPolicy": "Always", "resources": {"requests": {"cpu": cpu}}});
+    // Beside the container: 1 + 2 = 3. The init container after the sidecar needs 3 + 2 = 5.
+    let after = json!({
+        "containers": [container("1")], "initContainers": [sidecar("2"), container("3")]
+    });
+    assert_eq!(request(&after)[0].1, 5000);
+    // Before the sidecar it runs alone: 3; beside the container the sidecar makes 3 too.
+    let before = json!({
+        "containers": [container("1")], "initContainers": [container("3"), sidecar("2")]
+    });
+    assert_eq!(request(&before)[0].1, 3000);
+}
+
+#[test]
+fn pod_level_requests_replace_the_sum_and_overhead_comes_on_top() {
+    let spec = json!({
+        "containers": [container("1")],
+        "resources": {"requests": {"cpu": "4", "example.com/x": "9"}, "limits": {"memory": "1k"}},
+        "overhead": {"cpu": "250m"}
+    });
+    let expected = [("cpu", 4250), ("memory", 1_000_000), ("pods", 1000)];
+    assert_eq!(request(&spec), expected.map(|(name, milli)| (name.to_owned(), milli)));
+}
+
+#[test]
+fn a_limit_stands_in_for_a_request_that_is_absent() {
+    let spec = json!({"containers": [{"name": "c", "resources": {
+        "requests": {"cpu": 1}, "limits": {"cpu": 2, "nvidia.com/gpu": 4}
+    }}]});
+    let expected = [("cpu", 1000), ("nvidia.com/gpu", 4000), ("pods", 1000)];
+    assert_eq!(request(&spec), expected.map(|(name, milli)| (name.to_owned(), milli)));
+}
+
+#[test]
+fn a_pod_carries_what_its_annotations_say() {
+    let object = Object::Pod(read(json!({
+        "metadata": {
+            "name": "p", "namespace": "ns", "uid": "u", "deletionTimestamp": "2026-01-01T00:00:00Z",
+            "labels": {"volcano.sh/task-spec": "label", "volcano.sh/preemptable": "false"},
+            "annotations": {
+                "scheduling.k8s.io/group-name": "g", "scheduling.volcano.sh/queue-name": "q",
+                "volcano.sh/task-spec": "worker", "volcano.sh/task-priority": "7"
+            }
+        },
+        "spec": {"priority": 3, "nodeName": "n0", "schedulingGates": [{"name": "hold"}]},
+        "status": {"phase": "Running", "nominatedNodeName": "n1"}
+    })));
+    let facts = pod_facts(&object);
+    assert_eq!(facts.key, ObjectKey::new("ns", "p"));
+    assert_eq!((&*facts.uid, facts.deleting, facts.phase), ("u", true, PodPhase::Running));
+    assert_eq!((facts.group.as_deref(), facts.queue.as_deref()), (Some("g"), Some("q")));
+    assert_eq!((&*facts.role, facts.priority, facts.preemptable), ("worker", Some(7), Some(false)));
+    assert_eq!((facts.node.as_deref(), facts.nominated.as_deref()), (Some("n0"), Some("n1")));
+    assert_eq!(facts.gates, [Name::from("hold")]);
+    let plain = pod_facts(&pod(&json!({"priority": 3})));
+    assert_eq!((plain.priority, plain.preemptable, &*plain.role), (Some(3), None, ""));
+}
+
+#[test]
+fn who_schedules_a_pod_depends_on_the_rule() {
+    let simulation = OwnerRule::simulation();
+    let cluster = OwnerRule::named(["muster"]);
+    for (name, simulated, real) in [
+        (None, Ownership::Ours, Ownership::Foreign),
+        (Some("muster"), Ownership::Ours, Ownership::Ours),
+        (Some("volcano"), Ownership::Ours, Ownership::Foreign),
+        (Some("default-scheduler"), Ownership::Foreign, Ownership::Foreign),
+    ] {
+        assert_eq!((simulation.of(name), cluster.of(name)), (simulated, real), "{name:?}");
+    }
+}
+
+#[test]
+fn constraints_keep_their_meaning() {
+    let facts = pod_facts(&pod(&json!({
+        "nodeSelector": {"zone": "a"},
+        "affinity": {"nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+                {"matchExpressions": [{"key": "cores", "operator": "Gt", "values": ["8"]}]},
+                {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n0"]}]}
+            ]},
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 5, "preference": {"matchExpressions": [{"key": "k", "operator": "Exists"}]}}
+            ]
+        }},
+        "tolerations": [
+            {"operator": "Exists"},
+            {"key": "k", "value": "v", "effect": "NoExecute"},
+            {"key": "k"}
+        ]
+    })));
+    let constraints = facts.constraints;
+    assert_eq!(constraints.node_selector, [("zone".into(), "a".into())]);
+    let required = constraints.required_affinity.unwrap();
+    assert_eq!(
+        required[0].labels,
+        [Requirement { key: "cores".into(), operator: Operator::Gt, values: vec!["8".into()] }]
+    );
+    assert_eq!(required[1].fields[0].operator, Operator::In);
+    assert_eq!(constraints.preferred_affinity[0].0, 5);
+    let [all, valued, empty] = &constraints.tolerations[..] else { panic!("not three") };
+    assert_eq!((&all.key, &all.value, all.effect), (&None, &None, None));
+    assert_eq!(valued.value.as_deref(), Some("v"));
+    assert_eq!(valued.effect, Some(TaintEffect::NoExecute));
+    assert_eq!(empty.value.as_deref(), Some(""));
+    assert_eq!(pod_facts(&pod(&json!({}))).constraints.required_affinity, None);
+}
+
+#[test]
+fn bad_pods_are_refused_by_field() {
+    let term = |expression: Value| {
+        pod(&json!({"affinity": {"nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [{"matchExpressions": [expression]}]
+            }
+        }}}))
+    };
+    let path = "Pod default/p: spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuring\
+                Execution.nodeSelectorTerms[0].matchExpressions[0]";
+    for (object, expected) in [
+        (
+            term(json!({"key": "k", "operator": "Is", "values": ["v"]})),
+            format!(
+                "{path}.operator: \"Is\" is not an operator; expected In, NotIn, Exists, \
+                 DoesNotExist, Gt or Lt"
+            ),
+        ),
+        (
+            term(json!({"key": "k", "operator": "Gt", "values": ["many"]})),
+            format!("{path}.values: \"many\" is not an integer; Gt needs one"),
+        ),
+        (
+            term(json!({"key": "k", "operator": "In"})),
+            format!("{path}.values: In needs at least one value"),
+        ),
+        (
+            term(json!({"key": "k", "operator": "Exists", "values": ["v"]})),
+            format!("{path}.values: Exists takes no values"),
+        ),
+        (
+            pod(&json!({"tolerations": [{"key": "k", "operator": "Like"}]})),
+            "Pod default/p: spec.tolerations[0].operator: \"Like\" is not an operator; expected \
+             Equal or Exists"
+                .to_owned(),
+        ),
+        (
+            pod(&json!({"tolerations": [{"value": "v"}]})),
+            "Pod default/p: spec.tolerations[0].key: is missing; only operator Exists tolerates \
+             every key"
+                .to_owned(),
+        ),
+        (
+            pod(&json!({"containers": [container("-1")]})),
+            "Pod default/p: spec.containers[0].resources.requests.cpu: \"-1\" is negative; expected \
+             0 or more"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(complaint(&object), expected);
+    }
+}
+
+#[test]
+fn a_node_without_allocatable_offers_its_capacity() {
+    let node = json!({
+        "metadata": {"name": "n", "labels": {"b": "2", "a": "1"}},
+        "spec": {"unschedulable": true, "taints": [{"key": "k", "effect": "PreferNoSchedule"}]},
+        "status": {"capacity": {"cpu": 4, "memory": "1Gi"}}
+    });
+    let ClusterDelta::Node(facts) = delta(&Object::Node(read(node))) else { panic!("not a node") };
+    assert_eq!(facts.allocatable, amounts(&[("cpu", "4"), ("memory", "1Gi")]));
+    assert_eq!(facts.labels, [("a".into(), "1".into()), ("b".into(), "2".into())]);
+    assert_eq!(facts.taints[0].effect, TaintEffect::PreferNoSchedule);
+    assert!(facts.unschedulable);
+}
+
+fn group(spec: &Value) -> Object {
+    Object::PodGroup(read(json!({
+        "metadata": {"name": "g"}, "spec": spec, "status": {"phase": "Inqueue"}
+    })))
+}
+
+#[test]
+fn a_pod_group_carries_its_minima_and_wishes() {
+    let object = group(&json!({
+        "minMember": 2, "minTaskMember": {"w": 1}, "queue": "q", "minResources": {"cpu": "2"},
+        "networkTopology": {"mode": "soft", "highestTierAllowed": 2},
+        "subGroupPolicy": [{
+            "name": "s", "matchLabelKeys": ["k"], "labelSelector": {"matchLabels": {"a": "b"}},
+            "networkTopology": {"highestTierName": "rack"}
+        }]
+    }));
+    let ClusterDelta::PodGroup(facts) = delta(&object) else { panic!("not a PodGroup") };
+    assert_eq!((facts.min_member, facts.phase), (2, GroupPhase::Inqueue));
+    assert_eq!(facts.min_task_member, [("w".into(), 1)]);
+    assert_eq!(facts.min_resources, Some(amounts(&[("cpu", "2")])));
+    let wish = facts.topology.unwrap();
+    assert_eq!((wish.mode, wish.tier), (TopologyMode::Soft, Some(TierRef::Number(2))));
+    let policy = &facts.subgroups[0];
+    assert_eq!((policy.size, policy.min_subgroups), (1, 0));
+    assert_eq!(policy.selector.as_ref().unwrap()[0].operator, Operator::In);
+    let wish = policy.topology.as_ref().unwrap();
+    assert_eq!(wish.mode, TopologyMode::Hard);
+    assert_eq!(wish.tier, Some(TierRef::Named("rack".into())));
+}
+
+#[test]
+fn bad_groups_queues_and_domains_are_refused_by_field() {
+    let queue = |spec: Value| Object::Queue(read(json!({"metadata": {"name": "q"}, "spec": spec})));
+    let domain =
+        |spec: Value| Object::HyperNode(read(json!({"metadata": {"name": "h"}, "spec": spec})));
+    let both = json!({"highestTierAllowed": 1, "highestTierName": "x"});
+    for (object, expected) in [
+        (
+            group(&json!({"minMember": -1})),
+            "PodGroup default/g: spec.minMember: -1 is not a count; expected 0 or more",
+        ),
+        (
+            group(&json!({"minTaskMember": {"w": -2}})),
+            "PodGroup default/g: spec.minTaskMember.w: -2 is not a count; expected 0 or more",
+        ),
+        (
+            group(&json!({"networkTopology": both})),
+            "PodGroup default/g: spec.networkTopology: highestTierAllowed and highestTierName \
+             exclude each other; give one",
+        ),
+        (
+            group(&json!({"subGroupPolicy": [{"subGroupSize": 0}]})),
+            "PodGroup default/g: spec.subGroupPolicy[0].subGroupSize: 0 is not a size; expected 1 \
+             or more",
+        ),
+        (
+            queue(json!({"weight": 0})),
+            "Queue q: spec.weight: 0 is not a weight; expected 1 to 65535",
+        ),
+        (
+            queue(json!({"parent": "q"})),
+            "Queue q: spec.parent: names the queue itself; expected another queue",
+        ),
+        (domain(json!({})), "HyperNode h: spec.tier: is missing; expected 0 or more"),
+        (
+            domain(json!({"tier": 1, "members": [{"type": "Rack"}]})),
+            "HyperNode h: spec.members[0].type: \"Rack\" is not a member type; expected Node or \
+             HyperNode",
+        ),
+        (
+            domain(json!({"tier": 1, "members": [{"type": "Node", "selector": {}}]})),
+            "HyperNode h: spec.members[0].selector: expected exactly one of exactMatch, regexMatch \
+             and labelMatch",
+        ),
+    ] {
+        assert_eq!(complaint(&object), expected);
+    }
+    let pattern = json!({"tier": 1, "members": [
+        {"type": "Node", "selector": {"regexMatch": {"pattern": "n("}}}
+    ]});
+    let told = complaint(&domain(pattern));
+    assert!(
+        told.starts_with("HyperNode h: spec.members[0].selector.regexMatch.pattern: is no pattern"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_queue_fills_in_what_volcano_fills_in() {
+    let object = Object::Queue(read(json!({
+        "metadata": {"name": "q"}, "spec": {"parent": "root", "guarantee": {"resource": {"cpu": 1}}}
+    })));
+    let ClusterDelta::Queue(facts) = delta(&object) else { panic!("not a queue") };
+    assert_eq!((facts.weight, facts.reclaimable, facts.state), (1, true, QueueState::Open));
+    assert_eq!((facts.parent, facts.capability), (None, None));
+    assert_eq!(facts.guarantee, Some(amounts(&[("cpu", "1")])));
+}
+
+#[test]
+fn an_empty_label_match_finds_no_node() {
+    let object = Object::HyperNode(read(json!({"metadata": {"name": "h"}, "spec": {
+        "tier": 2, "tierName": "rack", "members": [
+            {"type": "Node", "selector": {"labelMatch": {}}},
+            {"type": "Node", "selector": {"regexMatch": {"pattern": "^n"}}},
+            {"type": "HyperNode", "selector": {"exactMatch": {"name": "s0"}}}
+        ]
+    }})));
+    let ClusterDelta::Domain(facts) = delta(&object) else { panic!("not a domain") };
+    assert_eq!((facts.tier, facts.tier_name.as_deref()), (2, Some("rack")));
+    assert_eq!(
+        facts.members,
+        [DomainMember::NodePattern("^n".into()), DomainMember::Domain("s0".into())]
+    );
+    assert_eq!(unsupported(&object), ["has an empty labelMatch, which finds no node"]);
+}
+
+#[test]
+fn what_cannot_be_translated_can_be_set_aside() {
+    let error = translate(&group(&json!({"minMember": -1})), &OwnerRule::simulation()).unwrap_err();
+    let ClusterDelta::SetAside { object, reason } = error.set_aside().unwrap() else {
+        panic!("not set aside")
+    };
+    assert_eq!(object, ObjectRef::PodGroup(ObjectKey::new("default", "g")));
+    assert_eq!(reason, "spec.minMember: -1 is not a count; expected 0 or more");
+}
