@@ -1,0 +1,566 @@
+//! A plain second set of accounts, kept from the same deltas the scheduler is fed.
+//!
+//! Expectations, invariants and reports read these books and never the scheduler's own columns, so
+//! that a wrong total in the scheduler cannot hide itself. Every entry costs by what changed: a delta
+//! takes the old object's part out and puts the new one's in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use muster_core::delta::{
+    ClusterDelta, DomainFacts, NodeFacts, ObjectRef, Ownership, PodFacts, PodGroupFacts, PodPhase,
+    QueueFacts,
+};
+use muster_core::ids::{Name, ObjectKey};
+use muster_core::resource::{Dim, ResourceList, ResourceNames, ResourceVec};
+
+/// What a pod is doing, as the objects say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PodStatus {
+    /// Waits for a node.
+    Pending,
+    /// Waits, with room held for it.
+    Pipelined,
+    /// Has a node, does not run yet.
+    Bound,
+    /// Runs.
+    Running,
+    /// Is leaving.
+    Releasing,
+    /// Ended well.
+    Succeeded,
+    /// Ended badly.
+    Failed,
+    /// Its node stopped reporting.
+    Unknown,
+}
+
+impl PodStatus {
+    /// The word used in results.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Pipelined => "Pipelined",
+            Self::Bound => "Bound",
+            Self::Running => "Running",
+            Self::Releasing => "Releasing",
+            Self::Succeeded => "Succeeded",
+            Self::Failed => "Failed",
+            Self::Unknown => "Unknown",
+        }
+    }
+
+    fn of(facts: &PodFacts) -> Self {
+        match facts.phase {
+            PodPhase::Succeeded => Self::Succeeded,
+            PodPhase::Failed => Self::Failed,
+            _ if facts.deleting => Self::Releasing,
+            PodPhase::Unknown => Self::Unknown,
+            PodPhase::Running => Self::Running,
+            PodPhase::Pending if facts.node.is_some() => Self::Bound,
+            PodPhase::Pending if facts.nominated.is_some() => Self::Pipelined,
+            PodPhase::Pending => Self::Pending,
+        }
+    }
+
+    /// On a node and there to stay.
+    pub fn is_bound(self) -> bool {
+        matches!(self, Self::Bound | Self::Running | Self::Unknown)
+    }
+
+    /// No longer takes room.
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed)
+    }
+}
+
+/// A pod in the books.
+#[derive(Clone, Debug)]
+pub struct PodEntry {
+    /// Object uid.
+    pub uid: Name,
+    /// PodGroup, or the pod itself when it is a gang of one.
+    pub job: ObjectKey,
+    /// Role within the gang.
+    pub role: Name,
+    /// Whose pod it is.
+    pub ownership: Ownership,
+    /// What it is doing.
+    pub status: PodStatus,
+    /// Node it is on.
+    pub node: Option<Name>,
+    /// Node held for it.
+    pub nominated: Option<Name>,
+    /// What it asks for.
+    pub request: ResourceVec,
+}
+
+impl PodEntry {
+    /// Node it takes room on now, if any.
+    pub fn seat(&self) -> Option<&Name> {
+        self.node.as_ref().filter(|_| !self.status.is_over())
+    }
+
+    /// Node where room is held for it, if any.
+    pub fn hold(&self) -> Option<&Name> {
+        self.nominated.as_ref().filter(|_| self.status == PodStatus::Pipelined)
+    }
+}
+
+/// A node in the books. Pods may outlive their node, so an entry may have no object.
+#[derive(Clone, Debug, Default)]
+pub struct NodeEntry {
+    /// The node's facts, if the object exists.
+    pub facts: Option<Box<NodeFacts>>,
+    /// Room for pods; all zero without an object.
+    pub allocatable: ResourceVec,
+    /// Taken by pods on it, leaving ones included.
+    pub used: ResourceVec,
+    /// The part of `used` that is leaving.
+    pub leaving: ResourceVec,
+    /// Held for pods that will come.
+    pub held: ResourceVec,
+    /// Pods on it that still take room.
+    pub pods: u32,
+}
+
+impl NodeEntry {
+    /// What will be taken once all that leaves has left and all that is held has come.
+    pub fn load(&self) -> ResourceVec {
+        let mut load = self.used.clone();
+        load.sub(&self.leaving);
+        load.add(&self.held);
+        load
+    }
+}
+
+/// A job in the books: its pods and what they hold.
+#[derive(Clone, Debug, Default)]
+pub struct JobEntry {
+    /// Its pods.
+    pub pods: BTreeSet<ObjectKey>,
+    /// Queue asked for by a pod without PodGroup.
+    pub pod_queue: Option<Name>,
+    /// Requests of its pods that are on nodes to stay.
+    pub allocated: ResourceVec,
+    /// Requests of its pods with room held for them.
+    pub held: ResourceVec,
+}
+
+/// The whole set of accounts.
+#[derive(Clone, Debug, Default)]
+pub struct Books {
+    /// Resource names met so far.
+    pub names: ResourceNames,
+    /// Pods by key.
+    pub pods: BTreeMap<ObjectKey, PodEntry>,
+    /// Nodes by name.
+    pub nodes: BTreeMap<Name, NodeEntry>,
+    /// Jobs that have pods, by key.
+    pub jobs: BTreeMap<ObjectKey, JobEntry>,
+    /// PodGroups by key.
+    pub groups: BTreeMap<ObjectKey, PodGroupFacts>,
+    /// Queues by name.
+    pub queues: BTreeMap<Name, QueueFacts>,
+    /// Topology domains by name.
+    pub domains: BTreeMap<Name, DomainFacts>,
+    /// Grows with every change that may move a node into or out of a domain.
+    pub topology_version: u64,
+    /// Every job and every pod there ever was: an expectation about one that never was is a typing
+    /// error, not a zero.
+    pub ever: BTreeSet<ObjectKey>,
+}
+
+impl Books {
+    /// Enters one delta.
+    pub fn apply(&mut self, delta: &ClusterDelta) {
+        match delta {
+            ClusterDelta::Node(facts) => self.set_node(facts),
+            ClusterDelta::NodeGone(name) => self.drop_node(name),
+            ClusterDelta::Pod(facts) => self.set_pod(facts),
+            ClusterDelta::PodGone(key) => self.drop_pod(key),
+            ClusterDelta::PodGroup(facts) => {
+                self.ever.insert(facts.key.clone());
+                self.groups.insert(facts.key.clone(), (**facts).clone());
+            }
+            ClusterDelta::PodGroupGone(key) => drop(self.groups.remove(key)),
+            ClusterDelta::Queue(facts) => {
+                self.queues.insert(facts.name.clone(), (**facts).clone());
+            }
+            ClusterDelta::QueueGone(name) => drop(self.queues.remove(name)),
+            ClusterDelta::Domain(facts) => {
+                self.topology_version += 1;
+                self.domains.insert(facts.name.clone(), (**facts).clone());
+            }
+            ClusterDelta::DomainGone(name) => {
+                self.topology_version += 1;
+                self.domains.remove(name);
+            }
+            ClusterDelta::SetAside { object, .. } => self.set_aside(object),
+            ClusterDelta::PriorityClass(_)
+            | ClusterDelta::PriorityClassGone(_)
+            | ClusterDelta::BindFailed { .. }
+            | ClusterDelta::EvictFailed { .. } => {}
+        }
+    }
+
+    fn set_aside(&mut self, object: &ObjectRef) {
+        match object {
+            ObjectRef::Node(name) => self.drop_node(name),
+            ObjectRef::Pod(key) => self.drop_pod(key),
+            ObjectRef::PodGroup(key) => drop(self.groups.remove(key)),
+            ObjectRef::Queue(name) => drop(self.queues.remove(name)),
+            ObjectRef::PriorityClass(_) => {}
+            ObjectRef::Domain(name) => {
+                self.topology_version += 1;
+                self.domains.remove(name);
+            }
+        }
+    }
+
+    fn set_node(&mut self, facts: &NodeFacts) {
+        let allocatable = self.names.vector(&facts.allocatable);
+        let entry = self.nodes.entry(facts.name.clone()).or_default();
+        if entry.facts.as_ref().is_none_or(|old| old.labels != facts.labels) {
+            self.topology_version += 1;
+        }
+        entry.facts = Some(Box::new(facts.clone()));
+        entry.allocatable = allocatable;
+    }
+
+    fn drop_node(&mut self, name: &Name) {
+        self.topology_version += 1;
+        if let Some(entry) = self.nodes.get_mut(name) {
+            entry.facts = None;
+            entry.allocatable = ResourceVec::default();
+        }
+        self.forget_empty_node(name);
+    }
+
+    fn forget_empty_node(&mut self, name: &Name) {
+        let empty = |entry: &NodeEntry| {
+            entry.facts.is_none() && entry.pods == 0 && entry.held == ResourceVec::default()
+        };
+        if self.nodes.get(name).is_some_and(empty) {
+            self.nodes.remove(name);
+        }
+    }
+
+    fn set_pod(&mut self, facts: &PodFacts) {
+        self.drop_pod(&facts.key);
+        let group = facts.group.as_ref();
+        let job = group.map_or_else(
+            || facts.key.clone(),
+            |group| ObjectKey::new(facts.key.namespace.clone(), group.clone()),
+        );
+        let entry = PodEntry {
+            uid: facts.uid.clone(),
+            job,
+            role: facts.role.clone(),
+            ownership: facts.ownership,
+            status: PodStatus::of(facts),
+            node: facts.node.clone(),
+            nominated: facts.nominated.clone(),
+            request: self.names.vector(&facts.request),
+        };
+        self.post(&entry, ResourceVec::add, |count| *count += 1);
+        if entry.ownership == Ownership::Ours {
+            let job = self.jobs.entry(entry.job.clone()).or_default();
+            job.pods.insert(facts.key.clone());
+            job.pod_queue.clone_from(&facts.queue);
+        }
+        if self.ever.insert(facts.key.clone()) {
+            self.ever.insert(entry.job.clone());
+        }
+        self.pods.insert(facts.key.clone(), entry);
+    }
+
+    fn drop_pod(&mut self, key: &ObjectKey) {
+        let Some(entry) = self.pods.remove(key) else { return };
+        self.post(&entry, ResourceVec::sub, |count| *count -= 1);
+        if let Some(job) = self.jobs.get_mut(&entry.job) {
+            job.pods.remove(key);
+            if job.pods.is_empty() {
+                self.jobs.remove(&entry.job);
+            }
+        }
+        for name in entry.node.iter().chain(&entry.nominated) {
+            self.forget_empty_node(name);
+        }
+    }
+
+    /// Enters or takes out one pod's part of every total.
+    fn post(
+        &mut self,
+        pod: &PodEntry,
+        move_by: fn(&mut ResourceVec, &ResourceVec),
+        count: fn(&mut u32),
+    ) {
+        if let Some(name) = pod.seat() {
+            let node = self.nodes.entry(name.clone()).or_default();
+            move_by(&mut node.used, &pod.request);
+            count(&mut node.pods);
+            if pod.status == PodStatus::Releasing {
+                move_by(&mut node.leaving, &pod.request);
+            }
+        }
+        if let Some(name) = pod.hold() {
+            move_by(&mut self.nodes.entry(name.clone()).or_default().held, &pod.request);
+        }
+        if pod.ownership == Ownership::Foreign {
+            return;
+        }
+        let job = self.jobs.entry(pod.job.clone()).or_default();
+        if pod.seat().is_some() && pod.status != PodStatus::Releasing {
+            move_by(&mut job.allocated, &pod.request);
+        }
+        if pod.hold().is_some() {
+            move_by(&mut job.held, &pod.request);
+        }
+    }
+
+    /// The queue a job is in.
+    pub fn queue_of(&self, job: &ObjectKey) -> Name {
+        let named = match self.groups.get(job) {
+            Some(group) => group.queue.as_ref(),
+            None => self.jobs.get(job).and_then(|entry| entry.pod_queue.as_ref()),
+        };
+        named.cloned().unwrap_or_else(|| Name::from("default"))
+    }
+
+    /// The queue and those above it, nearest first; the implicit root is not listed.
+    pub fn queue_path(&self, queue: &Name) -> Vec<Name> {
+        let mut path = vec![queue.clone()];
+        while let Some(parent) = self.parent(&path[path.len() - 1]) {
+            path.push(parent);
+        }
+        path
+    }
+
+    /// The parent in force: queues that stand in a circle count as children of the root.
+    fn parent(&self, queue: &Name) -> Option<Name> {
+        let named = |queue: &Name| self.queues.get(queue).and_then(|facts| facts.parent.clone());
+        let mut above = named(queue);
+        for _ in 0..=self.queues.len() {
+            match above {
+                Some(name) if name == *queue => return None,
+                Some(name) => above = named(&name),
+                None => break,
+            }
+        }
+        named(queue)
+    }
+
+    /// What each queue's jobs, and those of the queues below it, have in all, by a measure of a
+    /// job such as `|job| &job.allocated`.
+    pub fn queue_totals(
+        &self,
+        measure: impl Fn(&JobEntry) -> &ResourceVec,
+    ) -> BTreeMap<Name, ResourceVec> {
+        let mut totals: BTreeMap<Name, ResourceVec> =
+            self.queues.keys().map(|name| (name.clone(), ResourceVec::default())).collect();
+        for (key, job) in &self.jobs {
+            for queue in self.queue_path(&self.queue_of(key)) {
+                totals.entry(queue).or_default().add(measure(job));
+            }
+        }
+        totals
+    }
+
+    /// Amounts by dimension of a list that limits only what it names. A name nobody uses has no
+    /// dimension and limits nothing.
+    pub fn limits(&self, list: Option<&ResourceList>) -> Vec<(Dim, i64)> {
+        let named = list.into_iter().flatten();
+        named
+            .filter_map(|(name, quantity)| {
+                let dim = self.names.find(name)?;
+                Some((dim, ResourceNames::units(dim, *quantity)))
+            })
+            .collect()
+    }
+
+    /// Pods of a job with their keys, in order; none for an unknown job.
+    pub fn pods_of(&self, job: &ObjectKey) -> impl Iterator<Item = (&ObjectKey, &PodEntry)> {
+        let keys = self.jobs.get(job).into_iter().flat_map(|entry| &entry.pods);
+        keys.filter_map(|key| self.pods.get(key).map(|pod| (key, pod)))
+    }
+
+    /// How the job's pods on nodes compare with what it needs at least.
+    pub fn standing(&self, job: &ObjectKey) -> Standing {
+        self.standing_of(job, |_| true)
+    }
+
+    /// The same, had it only the pods that `stays` keeps.
+    pub fn standing_of(&self, job: &ObjectKey, stays: impl Fn(&ObjectKey) -> bool) -> Standing {
+        let mut bound = 0;
+        let mut finished = 0;
+        let mut by_role: BTreeMap<&Name, u32> = BTreeMap::new();
+        for (_, pod) in self.pods_of(job).filter(|(key, _)| stays(key)) {
+            let done = pod.status == PodStatus::Succeeded;
+            bound += u32::from(pod.status.is_bound());
+            finished += u32::from(done);
+            if done || pod.status.is_bound() {
+                *by_role.entry(&pod.role).or_default() += 1;
+            }
+        }
+        let minimum = Minimum::of(self.groups.get(job));
+        let roles_met = minimum
+            .roles
+            .iter()
+            .all(|(role, min)| by_role.get(role).copied().unwrap_or_default() >= *min);
+        Standing {
+            bound,
+            finished,
+            minimum: minimum.members,
+            is_met: roles_met && bound + finished >= minimum.members,
+        }
+    }
+
+    /// Totals that differ from adding up the pods from nothing, in words: proof that keeping them
+    /// delta by delta lost nothing.
+    pub fn audit(&self) -> Vec<String> {
+        let mut fresh = Self { names: self.names.clone(), ..Self::default() };
+        for entry in self.pods.values() {
+            fresh.post(entry, ResourceVec::add, |count| *count += 1);
+        }
+        let mut faults = Vec::new();
+        for (name, node) in &self.nodes {
+            let again = fresh.nodes.remove(name).unwrap_or_default();
+            if (&node.used, &node.leaving, &node.held, node.pods)
+                != (&again.used, &again.leaving, &again.held, again.pods)
+            {
+                faults.push(format!("node {name}: kept totals differ from its pods added up"));
+            }
+        }
+        for (key, job) in &self.jobs {
+            let again = fresh.jobs.remove(key).unwrap_or_default();
+            if (&job.allocated, &job.held) != (&again.allocated, &again.held) {
+                faults.push(format!("job {key}: kept totals differ from its pods added up"));
+            }
+        }
+        faults
+    }
+}
+
+/// How far a job is from what it needs at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Pods on nodes to stay.
+    pub bound: u32,
+    /// Pods that ended well.
+    pub finished: u32,
+    /// Pods it needs.
+    pub minimum: u32,
+    /// Is the minimum met, roles included?
+    pub is_met: bool,
+}
+
+struct Minimum<'a> {
+    members: u32,
+    roles: &'a [(Name, u32)],
+}
+
+impl<'a> Minimum<'a> {
+    /// Role minima count only when together they are within the gang's minimum.
+    fn of(group: Option<&'a PodGroupFacts>) -> Self {
+        let Some(group) = group else { return Self { members: 1, roles: &[] } };
+        let sum: u32 = group.min_task_member.iter().map(|entry| entry.1).sum();
+        let roles: &[_] = if group.min_member >= sum { &group.min_task_member } else { &[] };
+        Self { members: group.min_member, roles }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{books, gang, key, node, pod, queue, running, set, set_gang};
+    use super::*;
+
+    fn cpu(vector: &ResourceVec) -> i64 {
+        vector.get(Dim::CPU)
+    }
+
+    #[test]
+    fn a_pod_counts_where_it_is_and_as_what_it_is() {
+        let mut held = pod("held", "g", 3);
+        held.nominated = Some("n0".into());
+        let mut leaving = running("leaving", "g", 2, "n0");
+        leaving.deleting = true;
+        let mut done = running("done", "g", 5, "n0");
+        done.phase = PodPhase::Succeeded;
+        let mut foreign = running("foreign", "other", 7, "n0");
+        foreign.ownership = Ownership::Foreign;
+        let books = books(&[
+            node("n0", 64),
+            set_gang(gang("g", 1)),
+            set(running("run", "g", 1, "n0")),
+            set(held),
+            set(leaving),
+            set(done),
+            set(foreign),
+        ]);
+        let node = &books.nodes["n0"];
+        assert_eq!((cpu(&node.used), cpu(&node.leaving), cpu(&node.held)), (10_000, 2000, 3000));
+        assert_eq!((cpu(&node.load()), node.pods), (11_000, 3));
+        let job = &books.jobs[&key("g")];
+        assert_eq!((cpu(&job.allocated), cpu(&job.held)), (1000, 3000));
+        assert!(!books.jobs.contains_key(&key("other")), "foreign pods are nobody's job");
+        assert_eq!(books.audit(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_pod_that_changes_or_goes_leaves_no_trace() {
+        let mut books = books(&[node("n0", 4), set(running("p", "g", 1, "n0"))]);
+        books.apply(&set(running("p", "g", 1, "n1")));
+        assert_eq!(cpu(&books.nodes["n0"].used), 0);
+        books.apply(&ClusterDelta::PodGone(key("p")));
+        assert!(!books.nodes.contains_key("n1"), "a node that never was is forgotten");
+        assert!(books.jobs.is_empty() && books.pods.is_empty());
+        assert!(books.ever.contains(&key("p")) && books.ever.contains(&key("g")));
+    }
+
+    #[test]
+    fn pods_outlive_their_node() {
+        let mut books = books(&[node("n0", 4), set(running("p", "g", 1, "n0"))]);
+        books.apply(&ClusterDelta::NodeGone("n0".into()));
+        assert_eq!((cpu(&books.nodes["n0"].used), cpu(&books.nodes["n0"].allocatable)), (1000, 0));
+        assert!(books.nodes["n0"].facts.is_none());
+    }
+
+    #[test]
+    fn queues_count_what_is_below_them() {
+        let mut child = queue("child");
+        child.parent = Some("team".into());
+        let mut group = gang("g", 1);
+        group.queue = Some("child".into());
+        let mut loner = running("loner", "", 2, "n0");
+        loner.group = None;
+        loner.queue = Some("team".into());
+        let books = books(&[
+            node("n0", 4),
+            ClusterDelta::Queue(Box::new(queue("team"))),
+            ClusterDelta::Queue(Box::new(child)),
+            set_gang(group),
+            set(running("g-0", "g", 1, "n0")),
+            set(loner),
+            set(running("other", "nowhere", 1, "n0")),
+        ]);
+        let totals = books.queue_totals(|job| &job.allocated);
+        assert_eq!((cpu(&totals["child"]), cpu(&totals["team"])), (1000, 3000));
+        assert_eq!(cpu(&totals["default"]), 1000);
+    }
+
+    #[test]
+    fn queues_that_contain_each_other_are_children_of_the_root() {
+        let (mut a, mut b) = (queue("a"), queue("b"));
+        a.parent = Some("b".into());
+        b.parent = Some("a".into());
+        let books = books(&[ClusterDelta::Queue(Box::new(a)), ClusterDelta::Queue(Box::new(b))]);
+        assert_eq!(books.queue_path(&"a".into()), ["a".into()]);
+    }
+
+    #[test]
+    fn a_total_that_drifted_is_found() {
+        let mut books = books(&[node("n0", 4), set(running("p", "g", 1, "n0"))]);
+        books.nodes.get_mut("n0").unwrap().used.set(Dim::CPU, 1);
+        assert_eq!(books.audit().len(), 1);
+    }
+}

@@ -1,0 +1,109 @@
+//! What a Scenario expects of its run, as written under `expect`.
+
+use muster_core::delta::GroupPhase;
+use muster_core::ids::{Name, ObjectKey};
+use muster_core::resource::Quantity;
+use muster_core::verdict::Reason;
+
+/// One entry of `expect`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expectation {
+    /// The entry on one line as it was written, for reports: `bound {gang: default/a, pods: 3}`.
+    pub text: String,
+    /// Judge the state after this cycle (counted from 1); none is the end of the run.
+    pub cycle: Option<u32>,
+    /// What must hold.
+    pub assertion: Assertion,
+}
+
+/// What must hold.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Assertion {
+    /// So many pods are bound or running.
+    Bound(PodCount),
+    /// So many pods have room held for them.
+    Pipelined(PodCount),
+    /// So many pods wait.
+    Pending(PodCount),
+    /// So many evictions were made since the run began.
+    Evicted {
+        /// Whose.
+        of: Subject,
+        /// How many.
+        times: Range<u64>,
+    },
+    /// The gang's placed pods share one domain of this tier or a lower one.
+    SameDomain {
+        /// The gang.
+        gang: ObjectKey,
+        /// The widest tier allowed.
+        tier: u32,
+    },
+    /// The PodGroup is in this phase.
+    Phase {
+        /// The PodGroup.
+        pod_group: ObjectKey,
+        /// The phase.
+        is: GroupPhase,
+    },
+    /// The gang waits for this reason.
+    Reason {
+        /// The gang.
+        gang: ObjectKey,
+        /// The reason.
+        is: Reason,
+    },
+    /// No decision is made after this cycle.
+    QuietAfter(u32),
+    /// The queue uses so much.
+    Queue {
+        /// The queue.
+        name: Name,
+        /// Bounds by resource name, sorted; a name that is absent is not judged.
+        allocated: Vec<(Name, Range<Quantity>)>,
+    },
+}
+
+/// How many pods of whom, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PodCount {
+    /// Whose pods.
+    pub of: Subject,
+    /// How many; none is all of them.
+    pub pods: Option<Range<u64>>,
+    /// Only on these nodes; none is anywhere. A pod of the subject in that state elsewhere fails
+    /// the assertion.
+    pub nodes: Option<Vec<Name>>,
+}
+
+/// Whom an assertion speaks about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Everything.
+    All,
+    /// The pods of one gang.
+    Gang(ObjectKey),
+    /// One pod.
+    Pod(ObjectKey),
+}
+
+/// Bounds, both included; a missing one does not bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range<T> {
+    /// Not less than this.
+    pub min: Option<T>,
+    /// Not more than this.
+    pub max: Option<T>,
+}
+
+impl<T: PartialOrd + Copy> Range<T> {
+    /// Exactly this.
+    pub fn exactly(value: T) -> Self {
+        Self { min: Some(value), max: Some(value) }
+    }
+
+    /// Is the value within the bounds?
+    pub fn contains(&self, value: T) -> bool {
+        self.min.is_none_or(|min| min <= value) && self.max.is_none_or(|max| value <= max)
+    }
+}

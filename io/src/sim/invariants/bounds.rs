@@ -1,0 +1,82 @@
+//! Rules about limits: nodes and queues the scheduler placed something on may not be overfull.
+//!
+//! Only what a bind of the cycle asked for is judged: a node the timeline made smaller, or a queue
+//! whose limit it lowered, is not the scheduler's doing until it adds to it.
+
+use std::collections::BTreeMap;
+
+use muster_core::ids::Name;
+use muster_core::intent::{Decision, DecisionOp};
+use muster_core::resource::{ResourceNames, ResourceVec};
+
+use super::super::books::Books;
+use super::{Invariant, Watch};
+
+/// Binds that took effect, each with the pod's request.
+fn binds<'a>(
+    books: &'a Books,
+    decisions: &'a [Decision],
+) -> impl Iterator<Item = (&'a Decision, &'a ResourceVec)> {
+    decisions.iter().filter(|decision| decision.op == DecisionOp::Bind).filter_map(|decision| {
+        let pod = books.pods.get(&decision.pod)?;
+        (pod.seat() == Some(&decision.node)).then_some((decision, &pod.request))
+    })
+}
+
+impl Watch {
+    pub(super) fn check_nodes(&mut self, books: &Books, decisions: &[Decision]) {
+        let mut added: BTreeMap<&Name, ResourceVec> = BTreeMap::new();
+        for (decision, request) in binds(books, decisions) {
+            added.entry(&decision.node).or_default().add(request);
+        }
+        for (name, added) in added {
+            let Some(node) = books.nodes.get(name) else { continue };
+            let over = |dim: &_| node.used.get(*dim) > node.allocatable.get(*dim);
+            let asked = added.iter().filter(|entry| entry.1 > 0).map(|entry| entry.0);
+            let Some(dim) = asked.into_iter().find(over) else { continue };
+            self.report(
+                Invariant::NodeBounds,
+                format!(
+                    "node {name} has {} {} and its pods ask for {}",
+                    ResourceNames::quantity(dim, node.allocatable.get(dim)),
+                    books.names.name(dim),
+                    ResourceNames::quantity(dim, node.used.get(dim)),
+                ),
+            );
+        }
+    }
+
+    pub(super) fn check_capabilities(&mut self, books: &Books, decisions: &[Decision]) {
+        if books.queues.values().all(|queue| queue.capability.is_none()) {
+            return;
+        }
+        let mut added: BTreeMap<Name, ResourceVec> = BTreeMap::new();
+        for (decision, request) in binds(books, decisions) {
+            for queue in books.queue_path(&books.queue_of(&decision.job)) {
+                added.entry(queue).or_default().add(request);
+            }
+        }
+        if added.is_empty() {
+            return;
+        }
+        let totals = books.queue_totals(|job| &job.allocated);
+        for (name, added) in added {
+            let (Some(queue), Some(total)) = (books.queues.get(&name), totals.get(&name)) else {
+                continue;
+            };
+            let limits = books.limits(queue.capability.as_ref());
+            let over =
+                limits.iter().find(|(dim, limit)| added.get(*dim) > 0 && total.get(*dim) > *limit);
+            let Some(&(dim, limit)) = over else { continue };
+            self.report(
+                Invariant::QueueBounds,
+                format!(
+                    "queue {name} uses {} {}, its capability is {}",
+                    ResourceNames::quantity(dim, total.get(dim)),
+                    books.names.name(dim),
+                    ResourceNames::quantity(dim, limit),
+                ),
+            );
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A cycle's decisions taken again one by one over the books, to see the state each was made in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use muster_core::ids::{Name, ObjectKey};
+use muster_core::intent::{Decision, DecisionOp};
+use muster_core::resource::ResourceVec;
+
+use super::super::books::{Books, PodStatus};
+
+/// The books, and what the decisions so far have moved.
+pub(super) struct Replay<'a> {
+    pub(super) books: &'a Books,
+    /// What each node will carry, beyond the books.
+    nodes: BTreeMap<Name, ResourceVec>,
+    /// What each queue's pods have on nodes to stay.
+    allocated: BTreeMap<Name, ResourceVec>,
+    /// What is held for each queue's pods.
+    held: BTreeMap<Name, ResourceVec>,
+    /// Where room is held for a pod now, where that differs from the books.
+    holds: BTreeMap<ObjectKey, Option<Name>>,
+    /// Nodes on which pods of a job were bound.
+    seats: BTreeMap<ObjectKey, BTreeSet<Name>>,
+    /// Pods told to leave.
+    pub(super) evicted: BTreeSet<ObjectKey>,
+}
+
+impl<'a> Replay<'a> {
+    pub(super) fn new(books: &'a Books) -> Self {
+        Self {
+            books,
+            nodes: BTreeMap::new(),
+            allocated: books.queue_totals(|job| &job.allocated),
+            held: books.queue_totals(|job| &job.held),
+            holds: BTreeMap::new(),
+            seats: BTreeMap::new(),
+            evicted: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn take(&mut self, decision: &Decision) {
+        let Some(pod) = self.books.pods.get(&decision.pod) else { return };
+        match decision.op {
+            DecisionOp::Evict => {
+                let counted = pod.seat().is_some() && pod.status != PodStatus::Releasing;
+                if counted && self.evicted.insert(decision.pod.clone()) {
+                    self.nodes.entry(decision.node.clone()).or_default().sub(&pod.request);
+                    for queue in self.queues_of(&pod.job) {
+                        self.allocated.entry(queue).or_default().sub(&pod.request);
+                    }
+                }
+            }
+            DecisionOp::Bind => {
+                self.release(&decision.pod);
+                self.nodes.entry(decision.node.clone()).or_default().add(&pod.request);
+                for queue in self.queues_of(&pod.job) {
+                    self.allocated.entry(queue).or_default().add(&pod.request);
+                }
+                let seats = self.seats.entry(pod.job.clone()).or_default();
+                seats.insert(decision.node.clone());
+            }
+            DecisionOp::Pipeline => {
+                self.release(&decision.pod);
+                self.nodes.entry(decision.node.clone()).or_default().add(&pod.request);
+                for queue in self.queues_of(&pod.job) {
+                    self.held.entry(queue).or_default().add(&pod.request);
+                }
+                self.holds.insert(decision.pod.clone(), Some(decision.node.clone()));
+            }
+            DecisionOp::Unpipeline => self.release(&decision.pod),
+        }
+    }
+
+    fn release(&mut self, key: &ObjectKey) {
+        let Some(pod) = self.books.pods.get(key) else { return };
+        let Some(node) = self.hold_of(key) else { return };
+        self.nodes.entry(node).or_default().sub(&pod.request);
+        for queue in self.queues_of(&pod.job) {
+            self.held.entry(queue).or_default().sub(&pod.request);
+        }
+        self.holds.insert(key.clone(), None);
+    }
+
+    fn hold_of(&self, key: &ObjectKey) -> Option<Name> {
+        match self.holds.get(key) {
+            Some(hold) => hold.clone(),
+            None => self.books.pods.get(key).and_then(|pod| pod.hold().cloned()),
+        }
+    }
+
+    pub(super) fn queues_of(&self, job: &ObjectKey) -> Vec<Name> {
+        self.books.queue_path(&self.books.queue_of(job))
+    }
+
+    /// Nodes on which the job was just bound or has room held.
+    pub(super) fn placement(&self, job: &ObjectKey) -> BTreeSet<Name> {
+        let mut nodes = self.seats.get(job).cloned().unwrap_or_default();
+        nodes.extend(self.books.pods_of(job).filter_map(|(key, _)| self.hold_of(key)));
+        nodes
+    }
+
+    /// What the node will carry once all have left and come; none for a node that is gone.
+    pub(super) fn node_load(&self, name: &Name) -> Option<(ResourceVec, &ResourceVec)> {
+        let node = self.books.nodes.get(name).filter(|node| node.facts.is_some())?;
+        let mut load = node.load();
+        if let Some(moved) = self.nodes.get(name) {
+            load.add(moved);
+        }
+        Some((load, &node.allocatable))
+    }
+
+    /// What the queue's pods have on nodes to stay.
+    pub(super) fn queue_allocated(&self, name: &Name) -> ResourceVec {
+        self.allocated.get(name).cloned().unwrap_or_default()
+    }
+
+    /// The same with what is held for them.
+    pub(super) fn queue_load(&self, name: &Name) -> ResourceVec {
+        let mut load = self.queue_allocated(name);
+        if let Some(held) = self.held.get(name) {
+            load.add(held);
+        }
+        load
+    }
+}

@@ -1,0 +1,145 @@
+//! Rules about victims: each one needed, and none that its queue's guarantee protects.
+
+use std::collections::BTreeMap;
+
+use muster_core::ids::{Name, ObjectKey};
+use muster_core::intent::{Decision, DecisionOp};
+use muster_core::resource::{ResourceNames, ResourceVec};
+
+use super::super::books::Books;
+use super::replay::Replay;
+use super::{Invariant, Watch};
+
+impl Watch {
+    /// Takes the decisions again in order; a beneficiary's victims are judged at its last decision
+    /// of the cycle, so that what others did later neither accuses nor excuses it.
+    pub(super) fn check_victims(&mut self, books: &Books, decisions: &[Decision]) {
+        let mut victims: BTreeMap<&ObjectKey, Vec<&ObjectKey>> = BTreeMap::new();
+        for decision in decisions.iter().filter(|decision| decision.op == DecisionOp::Evict) {
+            if let Some(beneficiary) = &decision.beneficiary {
+                victims.entry(beneficiary).or_default().push(&decision.pod);
+            }
+        }
+        if victims.is_empty() {
+            return;
+        }
+        let mut last: BTreeMap<&ObjectKey, usize> = BTreeMap::new();
+        for (at, decision) in decisions.iter().enumerate() {
+            let whose = match decision.op {
+                DecisionOp::Evict => decision.beneficiary.as_ref(),
+                DecisionOp::Bind | DecisionOp::Pipeline => Some(&decision.job),
+                DecisionOp::Unpipeline => None,
+            };
+            if let Some(whose) = whose.filter(|whose| victims.contains_key(whose)) {
+                last.insert(whose, at);
+            }
+        }
+        let mut replay = Replay::new(books);
+        for (at, decision) in decisions.iter().enumerate() {
+            replay.take(decision);
+            if decision.op == DecisionOp::Evict && decision.action.contains("reclaim") {
+                self.check_guarantee(&replay, decision);
+            }
+            for (beneficiary, _) in last.iter().filter(|entry| *entry.1 == at) {
+                self.check_needed(&replay, beneficiary, &victims[beneficiary]);
+            }
+        }
+    }
+
+    fn check_needed(&mut self, replay: &Replay<'_>, beneficiary: &ObjectKey, pods: &[&ObjectKey]) {
+        for unit in units(replay, pods) {
+            if is_needed(replay, beneficiary, &unit) {
+                continue;
+            }
+            let names: Vec<String> = unit.iter().map(ToString::to_string).collect();
+            self.report(
+                Invariant::MinimalVictims,
+                format!("{beneficiary} would fit as well without evicting {}", names.join(", ")),
+            );
+        }
+    }
+
+    /// A queue must keep its guarantee when another queue reclaims. Queues above both lose nothing:
+    /// what one child gives the other takes.
+    fn check_guarantee(&mut self, replay: &Replay<'_>, decision: &Decision) {
+        let Some(victim) = replay.books.pods.get(&decision.pod) else { return };
+        let winner = decision.beneficiary.as_ref().map(|job| replay.queues_of(job));
+        let winner = winner.unwrap_or_default();
+        for name in replay.queues_of(&victim.job) {
+            let Some(queue) = replay.books.queues.get(&name).filter(|_| !winner.contains(&name))
+            else {
+                continue;
+            };
+            let left = replay.queue_allocated(&name);
+            let guarantee = replay.books.limits(queue.guarantee.as_ref());
+            let short = guarantee.iter().find(|(dim, guarantee)| {
+                victim.request.get(*dim) > 0 && left.get(*dim) < *guarantee
+            });
+            let Some(&(dim, guarantee)) = short else { continue };
+            self.report(
+                Invariant::QueueBounds,
+                format!(
+                    "evicting {} left queue {name} with {} {}, its guarantee is {}",
+                    decision.pod,
+                    ResourceNames::quantity(dim, left.get(dim)),
+                    replay.books.names.name(dim),
+                    ResourceNames::quantity(dim, guarantee),
+                ),
+            );
+        }
+    }
+}
+
+/// What can only be given back together: a gang that falls below its minimum is one unit, a pod of a
+/// gang that works on without it is one by itself.
+fn units<'a>(replay: &Replay<'_>, pods: &[&'a ObjectKey]) -> Vec<Vec<&'a ObjectKey>> {
+    let mut by_job: BTreeMap<&ObjectKey, Vec<&'a ObjectKey>> = BTreeMap::new();
+    for &key in pods {
+        if let Some(pod) = replay.books.pods.get(key) {
+            by_job.entry(&pod.job).or_default().push(key);
+        }
+    }
+    let mut units = Vec::new();
+    for (job, pods) in by_job {
+        if replay.books.standing_of(job, |key| !replay.evicted.contains(key)).is_met {
+            units.extend(pods.into_iter().map(|pod| vec![pod]));
+        } else {
+            units.push(pods);
+        }
+    }
+    units
+}
+
+/// Would some node of the placement, or a queue the beneficiary is in, be overfull if the unit stayed?
+fn is_needed(replay: &Replay<'_>, beneficiary: &ObjectKey, unit: &[&ObjectKey]) -> bool {
+    let mut by_node: BTreeMap<&Name, ResourceVec> = BTreeMap::new();
+    let mut by_queue: BTreeMap<Name, ResourceVec> = BTreeMap::new();
+    for key in unit {
+        let Some(pod) = replay.books.pods.get(*key) else { continue };
+        if let Some(node) = pod.seat() {
+            by_node.entry(node).or_default().add(&pod.request);
+        }
+        for queue in replay.queues_of(&pod.job) {
+            by_queue.entry(queue).or_default().add(&pod.request);
+        }
+    }
+    let crowds_node = replay.placement(beneficiary).iter().any(|name| {
+        let back = by_node.get(name).zip(replay.node_load(name));
+        back.is_some_and(|(back, (mut load, room))| {
+            load.add(back);
+            back.iter().any(|(dim, amount)| amount > 0 && load.get(dim) > room.get(dim))
+        })
+    });
+    let crowds_queue = || {
+        replay.queues_of(beneficiary).iter().any(|name| {
+            let Some((back, queue)) = by_queue.get(name).zip(replay.books.queues.get(name)) else {
+                return false;
+            };
+            let mut load = replay.queue_load(name);
+            load.add(back);
+            let limits = replay.books.limits(queue.capability.as_ref());
+            limits.iter().any(|(dim, limit)| back.get(*dim) > 0 && load.get(*dim) > *limit)
+        })
+    };
+    crowds_node || crowds_queue()
+}

@@ -1,0 +1,71 @@
+//! What the reader should know about the input: one sentence for all objects alike.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::objects::Object;
+use crate::sim::scenario::Scenario;
+use crate::translate::unsupported;
+
+/// Sentences collected, each with the first object it is about and how many more there are.
+#[derive(Default)]
+pub(super) struct Warnings {
+    unknown: BTreeMap<String, usize>,
+    unsupported: BTreeMap<(&'static str, String), (String, usize)>,
+}
+
+impl Warnings {
+    /// An object was skipped for its kind.
+    pub(super) fn unknown_kind(&mut self, kind: &str) {
+        *self.unknown.entry(kind.to_owned()).or_default() += 1;
+    }
+
+    /// Notes what the object asks for in vain.
+    pub(super) fn object(&mut self, object: &Object) {
+        for phrase in unsupported(object) {
+            let kind = object.kind();
+            let entry = self.unsupported.entry((kind.name(), phrase));
+            entry.or_insert_with(|| (kind.title(&object.key()), 0)).1 += 1;
+        }
+    }
+
+    /// The sentences, sorted.
+    pub(super) fn sentences(self) -> Vec<String> {
+        let unknown = self.unknown.into_iter().map(|(kind, count)| {
+            let objects =
+                if count == 1 { "1 object was" } else { &format!("{count} objects were") };
+            format!("kind {kind} is not understood; {objects} skipped")
+        });
+        let unsupported =
+            self.unsupported.into_iter().map(|((kind, phrase), (first, count))| match count {
+                1 => format!("{kind} {first} {phrase}"),
+                _ => format!("{kind} {first} {phrase} (and {} more)", count - 1),
+            });
+        unknown.chain(unsupported).collect()
+    }
+}
+
+/// Pods on nodes that never exist: nobody stops a cluster from having them, and they are kept, but
+/// whoever wrote them probably meant something else.
+pub(super) fn missing_nodes(scenario: &Scenario) -> Option<String> {
+    let applied = scenario.timeline.iter().flat_map(|entry| &entry.apply);
+    let objects = || scenario.objects.iter().chain(applied.clone());
+    let nodes: BTreeSet<&str> = objects()
+        .filter_map(|object| match object {
+            Object::Node(node) => Some(node.metadata.name.as_str()),
+            _ => None,
+        })
+        .collect();
+    let mut lost = objects().filter_map(|object| match object {
+        Object::Pod(pod) => {
+            let node = pod.spec.node_name.as_deref().filter(|node| !nodes.contains(node))?;
+            Some((object.kind().title(&object.key()), node))
+        }
+        _ => None,
+    });
+    let (first, node) = lost.next()?;
+    let more = match lost.count() {
+        0 => String::new(),
+        more => format!(" (and {more} more like it)"),
+    };
+    Some(format!("Pod {first} is on node {node:?}, which never exists; it is kept as it is{more}"))
+}

@@ -1,0 +1,230 @@
+//! The result as one JSON document.
+//!
+//! Keys stand in the order people read them, not sorted: the structs below are the format.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use muster_core::delta::Ownership;
+use muster_core::ids::Name;
+use muster_core::intent::Decision;
+use muster_core::resource::{Format, Quantity};
+use muster_core::scheduler::{JobView, QueueView};
+use muster_core::verdict::Reason;
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use super::books::PodEntry;
+use super::clock;
+use super::cluster::phase_text;
+use super::expect::Verdict;
+use super::invariants::{Invariant, Violation};
+use super::run::{CycleRecord, RunResult};
+
+/// Writes the result and a final newline.
+pub fn write_json(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &Document::of(result))?;
+    writeln!(out)
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    cycles: Vec<CycleLine<'a>>,
+    pods: Pairs<Vec<(String, Pod<'a>)>>,
+    jobs: Pairs<Vec<(String, Job<'a>)>>,
+    queues: Pairs<Vec<(String, Queue)>>,
+    invariants: InvariantCounts,
+    expect: Vec<Assertion<'a>>,
+}
+
+impl<'a> Document<'a> {
+    fn of(result: &'a RunResult) -> Self {
+        // Pods of other schedulers that wait somewhere are nobody's business here.
+        let shown = |pod: &PodEntry| pod.ownership == Ownership::Ours || pod.node.is_some();
+        let pods = result.books.pods.iter().filter(|(_, pod)| shown(pod));
+        let reason = |key| result.reasons.get(key).copied();
+        let evictions = |key| result.tally.by_pod.get(key).copied().unwrap_or_default();
+        Self {
+            cycles: result.cycles.iter().map(CycleLine::of).collect(),
+            pods: Pairs(
+                pods.map(|(key, pod)| (key.to_string(), Pod::of(pod, evictions(key), reason(key))))
+                    .collect(),
+            ),
+            jobs: Pairs(result.jobs.iter().map(|j| (j.key.to_string(), Job::of(j))).collect()),
+            queues: Pairs(
+                result.queues.iter().map(|q| (q.name.to_string(), Queue::of(q))).collect(),
+            ),
+            invariants: invariant_counts(result.violations.as_deref()),
+            expect: assertions(&result.expect),
+        }
+    }
+}
+
+/// Breaches by rule.
+pub(crate) type InvariantCounts = Pairs<Vec<(String, usize)>>;
+
+/// Breaches by rule, every rule listed; empty if none was checked.
+pub(crate) fn invariant_counts(violations: Option<&[Violation]>) -> InvariantCounts {
+    let Some(violations) = violations else { return Pairs(Vec::new()) };
+    let mut counts: BTreeMap<Invariant, usize> = BTreeMap::new();
+    for violation in violations {
+        *counts.entry(violation.invariant).or_default() += 1;
+    }
+    let count = |rule| counts.get(&rule).copied().unwrap_or_default();
+    Pairs(Invariant::ALL.iter().map(|&rule| (rule.as_str().to_owned(), count(rule))).collect())
+}
+
+/// Verdicts as the result lists them.
+pub(crate) fn assertions(verdicts: &[Verdict]) -> Vec<Assertion<'_>> {
+    let lines = verdicts.iter().map(|Verdict { assertion, pass, got }| Assertion {
+        text: assertion,
+        pass: *pass,
+        got,
+    });
+    lines.collect()
+}
+
+/// A map written in the order of its entries.
+pub(crate) struct Pairs<T>(T);
+
+impl<V: Serialize> Serialize for Pairs<Vec<(String, V)>> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, value) in &self.0 {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CycleLine<'a> {
+    #[serde(rename = "cycle")]
+    number: u32,
+    time: String,
+    duration_us: u64,
+    decisions: Vec<DecisionLine<'a>>,
+}
+
+impl<'a> CycleLine<'a> {
+    fn of(record: &'a CycleRecord) -> Self {
+        Self {
+            number: record.cycle,
+            time: clock::text(record.time_ms),
+            duration_us: record.duration_us,
+            decisions: record.decisions.iter().map(DecisionLine::of).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct DecisionLine<'a> {
+    action: &'static str,
+    op: &'static str,
+    pod: String,
+    node: &'a str,
+    job: String,
+    #[serde(rename = "for", skip_serializing_if = "Option::is_none")]
+    beneficiary: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+impl<'a> DecisionLine<'a> {
+    fn of(decision: &'a Decision) -> Self {
+        Self {
+            action: decision.action,
+            op: decision.op.as_str(),
+            pod: decision.pod.to_string(),
+            node: &decision.node,
+            job: decision.job.to_string(),
+            beneficiary: decision.beneficiary.as_ref().map(ToString::to_string),
+            reason: decision.reason.as_deref(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Pod<'a> {
+    status: &'static str,
+    node: Option<&'a str>,
+    nominated_node: Option<&'a str>,
+    evictions: u64,
+    /// Why it waits, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+}
+
+impl<'a> Pod<'a> {
+    fn of(pod: &'a PodEntry, evictions: u64, reason: Option<Reason>) -> Self {
+        Self {
+            status: pod.status.as_str(),
+            node: pod.node.as_deref(),
+            nominated_node: pod.nominated.as_deref(),
+            evictions,
+            reason: reason.map(Reason::as_str),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Job<'a> {
+    queue: &'a str,
+    phase: &'static str,
+    min_available: u32,
+    ready: u32,
+    pipelined: u32,
+    pending: u32,
+    reason: Option<&'static str>,
+    message: Option<&'a str>,
+}
+
+impl<'a> Job<'a> {
+    fn of(job: &'a JobView) -> Self {
+        Self {
+            queue: &job.queue,
+            phase: phase_text(job.phase),
+            min_available: job.min_available,
+            ready: job.ready,
+            pipelined: job.pipelined,
+            pending: job.pending,
+            reason: job.reason.map(muster_core::verdict::Reason::as_str),
+            message: job.message.as_deref(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Queue {
+    allocated: Pairs<Vec<(String, String)>>,
+    deserved: Pairs<Vec<(String, String)>>,
+    share: f64,
+}
+
+impl Queue {
+    fn of(queue: &QueueView) -> Self {
+        Self {
+            allocated: amounts(&queue.allocated),
+            deserved: amounts(&queue.deserved),
+            share: queue.share_ppm as f64 / 1e6,
+        }
+    }
+}
+
+/// Amounts that are not zero, as Kubernetes writes them.
+fn amounts(list: &[(Name, Quantity)]) -> Pairs<Vec<(String, String)>> {
+    let some = list.iter().filter(|entry| !entry.1.is_zero());
+    Pairs(some.map(|(name, amount)| (name.to_string(), amount.format(Format::of(name)))).collect())
+}
+
+/// One expectation and how it came out.
+#[derive(Serialize)]
+pub(crate) struct Assertion<'a> {
+    #[serde(rename = "assertion")]
+    text: &'a str,
+    pass: bool,
+    got: &'a str,
+}

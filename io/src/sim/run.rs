@@ -1,0 +1,403 @@
+//! The loop: time moves on, the cluster changes, the scheduler runs a cycle, its calls are carried
+//! out, and what must hold is checked.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use muster_core::config::SchedulerConfig;
+use muster_core::delta::ClusterDelta;
+use muster_core::ids::{ObjectKey, TimeMs};
+use muster_core::intent::{Decision, DecisionOp};
+use muster_core::resource::ResourceNames;
+use muster_core::scheduler::{CycleOutcome, JobView, QueueView, Scheduler};
+use muster_core::verdict::Reason;
+use rayon::ThreadPool;
+
+use super::books::Books;
+use super::cluster::Cluster;
+use super::domains::DomainIndex;
+use super::expect::{Scene, Tally, Verdict, judge, subject};
+use super::expectation::Assertion;
+use super::invariants::{Violation, Watch};
+use super::scenario::Scenario;
+use super::story;
+
+/// Cycles a run without a fixed number takes at most.
+const CYCLES_MAX: u32 = 500;
+/// Cycles without any change after which such a run ends.
+const QUIET_CYCLES: u32 = 3;
+
+/// One cycle as it was.
+#[derive(Debug)]
+pub struct CycleRecord {
+    /// Its number, from 1.
+    pub cycle: u32,
+    /// Virtual time.
+    pub time_ms: i64,
+    /// How long the scheduler took, in microseconds of real time.
+    pub duration_us: u64,
+    /// What happened in the cluster before it, for people.
+    pub happenings: Vec<String>,
+    /// What it decided.
+    pub decisions: Vec<Decision>,
+    /// Jobs that wait for another reason than before, for people; empty unless told.
+    pub waits: Vec<String>,
+}
+
+/// Is the run told to people as it goes? Only then are the jobs' reasons read after every cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Narration {
+    /// Only the end counts.
+    Silent,
+    /// Each cycle says who waits, and why; of a large cluster only the end is told.
+    Told,
+}
+
+/// Jobs up to which a run is told cycle by cycle.
+const TOLD_JOBS_MAX: usize = 200;
+
+/// A run and how it came out.
+#[derive(Debug)]
+pub struct RunResult {
+    /// Every cycle.
+    pub cycles: Vec<CycleRecord>,
+    /// The objects at the end.
+    pub books: Books,
+    /// Why pods wait at the end, those that do.
+    pub reasons: BTreeMap<ObjectKey, Reason>,
+    /// The scheduler's jobs at the end.
+    pub jobs: Vec<JobView>,
+    /// The scheduler's queues at the end.
+    pub queues: Vec<QueueView>,
+    /// Evictions by pod and job.
+    pub tally: Tally,
+    /// Expectations in file order.
+    pub expect: Vec<Verdict>,
+    /// Breaches of invariants; none if they were not checked.
+    pub violations: Option<Vec<Violation>>,
+    /// What the reader should know, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+impl RunResult {
+    /// Do all expectations and invariants hold?
+    pub fn passed(&self) -> bool {
+        self.expect.iter().all(|verdict| verdict.pass)
+            && self.violations.as_ref().is_none_or(Vec::is_empty)
+    }
+}
+
+/// Runs a Scenario to its end. `on_cycle` hears the number of each finished cycle and, if it is
+/// fixed, how many there will be.
+pub fn run(
+    scenario: &Scenario,
+    config: &SchedulerConfig,
+    pool: &Arc<ThreadPool>,
+    narration: Narration,
+    on_cycle: &mut dyn FnMut(u32, Option<u32>),
+) -> RunResult {
+    let mut run = Run::new(scenario, config, pool, narration);
+    let mut quiet = 0;
+    for cycle in 1.. {
+        let changed = run.cycle(cycle);
+        on_cycle(cycle, scenario.cycles);
+        quiet = if changed || run.is_more_coming() { 0 } else { quiet + 1 };
+        let done = match scenario.cycles {
+            Some(cycles) => cycle >= cycles,
+            None => quiet >= QUIET_CYCLES || cycle >= CYCLES_MAX,
+        };
+        if done {
+            break;
+        }
+    }
+    run.finish(quiet >= QUIET_CYCLES)
+}
+
+struct Run<'a> {
+    scenario: &'a Scenario,
+    config: &'a SchedulerConfig,
+    pool: &'a Arc<ThreadPool>,
+    cluster: Cluster,
+    scheduler: Scheduler,
+    books: Books,
+    domains: DomainIndex,
+    watch: Watch,
+    tally: Tally,
+    cycles: Vec<CycleRecord>,
+    expect: Vec<Option<Verdict>>,
+    /// The next timeline entry.
+    next_entry: usize,
+    /// Deltas the books know and the scheduler does not yet.
+    unfed: Vec<ClusterDelta>,
+    warnings: Vec<String>,
+    narration: Narration,
+    /// The reason last told of each job.
+    reasons: BTreeMap<ObjectKey, Option<Reason>>,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        scenario: &'a Scenario,
+        config: &'a SchedulerConfig,
+        pool: &'a Arc<ThreadPool>,
+        narration: Narration,
+    ) -> Self {
+        let mut run = Self {
+            scenario,
+            config,
+            pool,
+            cluster: Cluster::new(scenario),
+            scheduler: Scheduler::new(config, Arc::clone(pool)),
+            books: Books::default(),
+            domains: DomainIndex::default(),
+            watch: Watch::default(),
+            tally: Tally::default(),
+            cycles: Vec::new(),
+            expect: vec![None; scenario.expect.len()],
+            next_entry: 0,
+            unfed: Vec::new(),
+            warnings: scenario.warnings.clone(),
+            narration,
+            reasons: BTreeMap::new(),
+        };
+        let deltas = run.cluster.take_deltas();
+        run.enter(deltas);
+        run
+    }
+
+    /// Runs one cycle; true if anything changed in it.
+    fn cycle(&mut self, cycle: u32) -> bool {
+        let now_ms = i64::from(cycle - 1) * self.scenario.period_ms;
+        let mut happenings = story::failures(&self.unfed);
+        let restart = self.advance(now_ms, &mut happenings);
+        let unfed = std::mem::take(&mut self.unfed);
+        let mut changed = restart || !unfed.is_empty();
+        if restart {
+            happenings.push("the scheduler restarts with an empty memory".to_owned());
+            self.scheduler = Scheduler::new(self.config, Arc::clone(self.pool));
+            self.scheduler.feed(self.cluster.list());
+        } else {
+            self.scheduler.feed(unfed);
+        }
+        let begun = Instant::now();
+        let CycleOutcome { intents, decisions } = self.scheduler.run_cycle(TimeMs(now_ms));
+        let duration_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+
+        self.count(&decisions, cycle);
+        self.domains.refresh(&self.books);
+        if self.scenario.invariants {
+            self.watch.decided(&self.books, &self.domains, &decisions, cycle);
+        }
+        self.cluster.call(&intents, now_ms);
+        let deltas = self.cluster.take_deltas();
+        self.enter(deltas);
+        changed |= !self.unfed.is_empty() || !decisions.is_empty();
+        if self.scenario.invariants {
+            self.watch.settled(&self.books, &self.domains, &decisions);
+            if changed {
+                let faults = self.ledger_faults();
+                self.watch.ledger(faults, cycle);
+            }
+        }
+        let waits = if changed { self.tell_waits() } else { Vec::new() };
+        let time_ms = now_ms;
+        self.cycles.push(CycleRecord { cycle, time_ms, duration_us, happenings, decisions, waits });
+        self.judge_at(Some(cycle));
+        changed
+    }
+
+    /// Lets everything happen that is due by now, in the order of its time; at the same time the
+    /// timeline comes first. True if the scheduler loses its memory.
+    fn advance(&mut self, now_ms: i64, happenings: &mut Vec<String>) -> bool {
+        let mut restart = false;
+        loop {
+            let entry = self.scenario.timeline.get(self.next_entry);
+            let entry = entry.filter(|entry| entry.at_ms <= now_ms);
+            let due_ms = self.cluster.next_due_ms().filter(|&due_ms| due_ms <= now_ms);
+            match (entry, due_ms) {
+                (Some(entry), due_ms) if due_ms.is_none_or(|due_ms| entry.at_ms <= due_ms) => {
+                    self.absorb(happenings);
+                    self.watch.timeline(&self.books, entry);
+                    self.cluster.apply(entry.apply.iter().cloned(), entry.at_ms);
+                    self.cluster.delete(&entry.delete, entry.at_ms);
+                    self.cluster.fail_bindings(&entry.fail_bind);
+                    restart |= entry.restart;
+                    self.next_entry += 1;
+                }
+                (_, Some(_)) => self.cluster.fire_next(),
+                _ => break,
+            }
+        }
+        self.absorb(happenings);
+        self.warnings.append(&mut self.cluster.take_warnings());
+        restart
+    }
+
+    /// Enters what changed, and tells it.
+    fn absorb(&mut self, happenings: &mut Vec<String>) {
+        let deltas = self.cluster.take_deltas();
+        happenings.extend(story::happenings(&self.books, &deltas));
+        self.enter(deltas);
+    }
+
+    /// Jobs that now wait for another reason than when they were last told of.
+    fn tell_waits(&mut self) -> Vec<String> {
+        if self.narration == Narration::Silent || self.books.jobs.len() > TOLD_JOBS_MAX {
+            return Vec::new();
+        }
+        let mut waits = Vec::new();
+        for job in self.scheduler.jobs() {
+            let before = self.reasons.insert(job.key.clone(), job.reason).flatten();
+            let Some(reason) = job.reason.filter(|reason| before != Some(*reason)) else {
+                continue;
+            };
+            let message = job.message.unwrap_or_else(|| reason.as_str().to_owned());
+            waits.push(format!("{} waits: {message}", job.key));
+        }
+        waits
+    }
+
+    /// Enters deltas into the books and keeps them for the scheduler.
+    fn enter(&mut self, deltas: Vec<ClusterDelta>) {
+        for delta in &deltas {
+            self.books.apply(delta);
+        }
+        self.unfed.extend(deltas);
+    }
+
+    fn is_more_coming(&self) -> bool {
+        self.next_entry < self.scenario.timeline.len() || self.cluster.has_leaving_pods()
+    }
+
+    fn count(&mut self, decisions: &[Decision], cycle: u32) {
+        if !decisions.is_empty() {
+            self.tally.last_decision = cycle;
+        }
+        for decision in decisions.iter().filter(|decision| decision.op == DecisionOp::Evict) {
+            self.tally.evictions += 1;
+            *self.tally.by_pod.entry(decision.pod.clone()).or_default() += 1;
+            *self.tally.by_job.entry(decision.job.clone()).or_default() += 1;
+        }
+    }
+
+    /// The scheduler's own audit, and its queues against the books. A call that just failed is not
+    /// known to the scheduler yet, so then the queues are compared after the next cycle.
+    fn ledger_faults(&mut self) -> Vec<String> {
+        let mut faults = self.scheduler.audit();
+        let failed = |delta: &ClusterDelta| {
+            matches!(delta, ClusterDelta::BindFailed { .. } | ClusterDelta::EvictFailed { .. })
+        };
+        if !self.unfed.iter().any(failed) {
+            faults.extend(queue_faults(&self.books, &self.scheduler.queues()));
+        }
+        faults
+    }
+
+    /// Judges the expectations of that cycle; of the end for none.
+    fn judge_at(&mut self, cycle: Option<u32>) {
+        let due: Vec<usize> = (0..self.expect.len())
+            .filter(|&at| self.expect[at].is_none() && self.scenario.expect[at].cycle == cycle)
+            .collect();
+        if due.is_empty() {
+            return;
+        }
+        let asks = |wanted: fn(&Assertion) -> bool| {
+            due.iter().any(|&at| wanted(&self.scenario.expect[at].assertion))
+        };
+        let about_jobs = |a: &_| matches!(a, Assertion::Phase { .. } | Assertion::Reason { .. });
+        let jobs = if asks(about_jobs) { self.scheduler.jobs() } else { Vec::new() };
+        let queues = if asks(|a| matches!(a, Assertion::Queue { .. })) {
+            self.scheduler.queues()
+        } else {
+            Vec::new()
+        };
+        let (books, domains, tally) = (&self.books, &self.domains, &self.tally);
+        let scene = Scene { books, domains, tally, jobs: &jobs, queues: &queues };
+        for at in due {
+            self.expect[at] = Some(judge(&self.scenario.expect[at], scene));
+        }
+    }
+
+    fn finish(mut self, settled: bool) -> RunResult {
+        self.judge_at(None);
+        self.judge_unreached(settled);
+        if self.scenario.invariants {
+            self.watch.ledger(self.books.audit(), self.cycles.len() as u32);
+            self.watch.finish(&self.books);
+        }
+        let aside = self.scheduler.set_aside();
+        self.warnings
+            .extend(aside.into_iter().map(|(object, why)| format!("{object} is set aside: {why}")));
+        let expect = self.scenario.expect.iter().zip(self.expect);
+        let expect = expect
+            .filter_map(|(expectation, verdict)| {
+                let verdict = verdict?;
+                let unknown = subject(expectation).filter(|key| !self.books.ever.contains(*key));
+                Some(match unknown {
+                    None => verdict,
+                    Some(key) => {
+                        Verdict { pass: false, got: format!("there never was a {key}"), ..verdict }
+                    }
+                })
+            })
+            .collect();
+        let pods = self.scheduler.pods().into_iter();
+        RunResult {
+            reasons: pods.filter_map(|pod| pod.reason.map(|reason| (pod.key, reason))).collect(),
+            jobs: self.scheduler.jobs(),
+            queues: self.scheduler.queues(),
+            cycles: self.cycles,
+            books: self.books,
+            tally: self.tally,
+            expect,
+            violations: self.scenario.invariants.then(|| self.watch.violations().to_vec()),
+            warnings: self.warnings,
+        }
+    }
+
+    /// Expectations about cycles after the last one: a run that ended because nothing changes any
+    /// more answers them with its end, one that was cut off cannot.
+    fn judge_unreached(&mut self, settled: bool) {
+        let ran = self.cycles.len();
+        for at in 0..self.expect.len() {
+            if self.expect[at].is_some() {
+                continue;
+            }
+            let expectation = &self.scenario.expect[at];
+            if settled {
+                self.judge_at(expectation.cycle);
+            } else {
+                let assertion = expectation.text.clone();
+                let got = format!("the run ended after cycle {ran}");
+                self.expect[at] = Some(Verdict { assertion, pass: false, got });
+            }
+        }
+    }
+}
+
+/// Queues whose use, as the scheduler sees it, differs from what their pods add up to.
+fn queue_faults(books: &Books, views: &[QueueView]) -> Vec<String> {
+    let totals = books.queue_totals(|job| &job.allocated);
+    let mut faults = Vec::new();
+    for view in views {
+        let Some(total) = totals.get(&view.name) else { continue };
+        for dim in books.names.dims() {
+            let name = books.names.name(dim);
+            let seen = view.allocated.iter().find(|entry| entry.0 == *name);
+            let seen = seen.map_or(0, |entry| ResourceNames::units(dim, entry.1));
+            if seen != total.get(dim) {
+                faults.push(format!(
+                    "queue {}: the scheduler counts {name} {}, its pods add up to {}",
+                    view.name,
+                    books.names.display(dim, seen),
+                    books.names.display(dim, total.get(dim)),
+                ));
+            }
+        }
+    }
+    faults
+}
+
+#[cfg(test)]
+mod tests;
