@@ -1,0 +1,263 @@
+//! `muster check-config FILE`: is the configuration valid, and what does it mean?
+//!
+//! Prints the policy as it will be applied, defaults included, in plain words; then what it leaves
+//! out or sets against itself. An invalid file prints nothing here: the error lists what is wrong.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use muster_core::config::catalog::{self, ArgumentSpec, Support};
+use muster_core::config::{
+    ActionConfig, ArgumentValue, Arguments, Gate, Gates, PluginConfig, SchedulerConfig, Tuning,
+};
+use thiserror::Error;
+
+use crate::config::{self, ConfigErrors, Parsed, advice, flags};
+
+/// Why the command failed.
+#[derive(Debug, Error)]
+pub enum CheckConfigError {
+    /// The file cannot be read or is not valid; the text lists everything wrong with it.
+    #[error(transparent)]
+    Config(#[from] ConfigErrors),
+    /// The report could not be written.
+    #[error("cannot write the report: {0}")]
+    Write(#[from] io::Error),
+}
+
+/// What belongs to an action or a plugin stands this far in.
+const INDENT: &str = "      ";
+
+/// Checks the file and writes the report.
+pub fn run(path: &Path, out: &mut dyn Write) -> Result<(), CheckConfigError> {
+    let parsed = config::load(path)?;
+    report(&path.display().to_string(), &parsed, out)?;
+    Ok(())
+}
+
+/// Writes the report on a configuration that was read from `source_name`.
+pub fn report(source_name: &str, parsed: &Parsed, out: &mut dyn Write) -> io::Result<()> {
+    let Parsed { config, warnings } = parsed;
+    writeln!(out, "{source_name} is valid.")?;
+    write_actions(config, out)?;
+    write_tiers(config, out)?;
+    write_schedule(&config.tuning, out)?;
+    write_list("Warnings", warnings, out)?;
+    write_list("Notes", &advice::notes(config), out)
+}
+
+fn write_actions(config: &SchedulerConfig, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\nEach cycle runs, in this order:")?;
+    for (index, action) in config.actions.iter().enumerate() {
+        let ActionConfig { spec, arguments } = action;
+        let head = format!("  {}. ", index + 1);
+        let text = format!("{}: {}", marked(spec.name, spec.support), spec.summary);
+        write_wrapped(&head, &text, INDENT.len(), out)?;
+        write_arguments(spec.arguments, spec.support, arguments, out)?;
+    }
+    Ok(())
+}
+
+fn write_tiers(config: &SchedulerConfig, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\nRules; an earlier tier decides before a later one is asked:")?;
+    for (index, tier) in config.tiers.iter().enumerate() {
+        writeln!(out, "  Tier {}", index + 1)?;
+        for plugin in tier {
+            write_plugin(plugin, out)?;
+        }
+        if tier.is_empty() {
+            writeln!(out, "  - no plugins")?;
+        }
+    }
+    if config.tiers.is_empty() {
+        writeln!(out, "  none")?;
+    }
+    Ok(())
+}
+
+fn write_plugin(plugin: &PluginConfig, out: &mut dyn Write) -> io::Result<()> {
+    let spec = plugin.spec;
+    let text = format!("{}: {}", marked(spec.name, spec.support), spec.summary);
+    write_wrapped("  - ", &text, INDENT.len(), out)?;
+    let matters = |gate: &&Gate| advice::takes_part(plugin, **gate);
+    let (open, closed): (Vec<&Gate>, Vec<&Gate>) =
+        spec.gates.iter().filter(matters).partition(|gate| plugin.gates.is_open(**gate));
+    let words: Vec<_> = open.iter().map(|gate| flags::of(**gate).words).collect();
+    if !words.is_empty() {
+        let verb = if spec.support == Support::Planned { "would take" } else { "takes" };
+        let text = format!("{verb} part in: {}", words.join(", "));
+        write_wrapped(INDENT, &text, INDENT.len() + 2, out)?;
+    }
+    // What is closed without a flag is Volcano's default and no news.
+    for gate in closed.into_iter().filter(|gate| Gates::default().is_open(**gate)) {
+        let flag = flags::of(*gate);
+        writeln!(out, "{INDENT}leaves out {} ({}: false)", flag.words, flag.key)?;
+    }
+    write_arguments(spec.arguments, spec.support, &plugin.arguments, out)
+}
+
+fn write_schedule(tuning: &Tuning, out: &mut dyn Write) -> io::Result<()> {
+    let default = Tuning::default();
+    let optional =
+        |value: Option<String>, without: &str| value.unwrap_or_else(|| without.to_owned());
+    let lines = [
+        (
+            "threads",
+            optional(tuning.threads.map(|number| number.to_string()), "one per core"),
+            tuning.threads == default.threads,
+        ),
+        (
+            "rowsPerBlock",
+            format!("{} nodes a thread takes at a time", tuning.rows_per_block),
+            tuning.rows_per_block == default.rows_per_block,
+        ),
+        (
+            "parallelThreshold",
+            format!("{} nodes from which on all threads work", tuning.parallel_threshold),
+            tuning.parallel_threshold == default.parallel_threshold,
+        ),
+        (
+            "actionBudget",
+            optional(
+                tuning.action_budget_ms.map(|ms| format!("{} an action", length(ms))),
+                "no limit",
+            ),
+            tuning.action_budget_ms == default.action_budget_ms,
+        ),
+        (
+            "jobsPerQueue",
+            optional(tuning.jobs_per_queue.map(|jobs| format!("{jobs} a cycle")), "all"),
+            tuning.jobs_per_queue == default.jobs_per_queue,
+        ),
+        (
+            "period",
+            format!("{} at most between two cycles", length(tuning.period_ms)),
+            tuning.period_ms == default.period_ms,
+        ),
+    ];
+    writeln!(out, "\nUse of the machine:")?;
+    for (key, value, is_default) in lines {
+        let mark = if is_default { " (default)" } else { "" };
+        writeln!(out, "  {key:<17} {value}{mark}")?;
+    }
+    Ok(())
+}
+
+/// Every argument with its effective value: the given ones, then the defaults of the others. What
+/// is not in this version has no effective values, so only what was given is shown.
+fn write_arguments(
+    specs: &'static [ArgumentSpec],
+    support: Support,
+    given: &Arguments,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for (key, value) in &given.0 {
+        let help = catalog::argument(specs, key).map_or("", |spec| spec.help);
+        let text = format!("{key} = {}: {help}", shown(value));
+        write_wrapped(INDENT, &text, INDENT.len() + 2, out)?;
+    }
+    if support == Support::Planned {
+        return Ok(());
+    }
+    let not_given = |spec: &&ArgumentSpec| given.get(spec.key).is_none();
+    for spec in specs.iter().filter(|spec| !spec.default.is_empty()).filter(not_given) {
+        if !spec.key.ends_with('*') {
+            let text = format!("{} = {} (default): {}", spec.key, spec.default, spec.help);
+            write_wrapped(INDENT, &text, INDENT.len() + 2, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_list(title: &str, items: &[String], out: &mut dyn Write) -> io::Result<()> {
+    if items.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{title}:")?;
+    for item in items {
+        write_wrapped("  - ", item, 4, out)?;
+    }
+    Ok(())
+}
+
+/// Writes a paragraph in lines of at most 100 columns, the second and later ones indented.
+fn write_wrapped(head: &str, text: &str, indent: usize, out: &mut dyn Write) -> io::Result<()> {
+    const WIDTH: usize = 100;
+    write!(out, "{head}")?;
+    let mut column = head.chars().count();
+    let mut first = true;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if !first && column + 1 + length > WIDTH {
+            write!(out, "\n{:indent$}", "")?;
+            column = indent;
+        } else if !first {
+            write!(out, " ")?;
+            column += 1;
+        }
+        write!(out, "{word}")?;
+        column += length;
+        first = false;
+    }
+    writeln!(out)
+}
+
+fn marked(name: &str, support: Support) -> String {
+    match support {
+        Support::Full => name.to_owned(),
+        Support::Partial(_) => format!("{name} (in part, see the notes)"),
+        Support::Planned => format!("{name} (not in this version)"),
+    }
+}
+
+/// Milliseconds as people say them.
+fn length(ms: u64) -> String {
+    if ms.is_multiple_of(1000) { format!("{}s", ms / 1000) } else { format!("{ms}ms") }
+}
+
+fn shown(value: &ArgumentValue) -> String {
+    match value {
+        ArgumentValue::Int(number) => number.to_string(),
+        ArgumentValue::Float(number) => number.to_string(),
+        ArgumentValue::Bool(value) => value.to_string(),
+        ArgumentValue::Text(text) => format!("{text:?}"),
+        ArgumentValue::List(items) => {
+            format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", "))
+        }
+        ArgumentValue::Map(entries) => {
+            let entries = entries.0.iter().map(|(key, value)| format!("{key}: {}", shown(value)));
+            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! The whole report is compared with the one shown in docs/configuration.md, in
+    //! `config::tests_docs`.
+
+    use super::*;
+
+    fn reported(text: &str) -> String {
+        let parsed = config::parse("conf.yaml", text).unwrap();
+        let mut out = Vec::new();
+        report("conf.yaml", &parsed, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_policy_without_rules_is_reported_as_such() {
+        let text = reported("actions: allocate\ntiers: [{plugins: []}]\n");
+        assert!(text.contains("  Tier 1\n  - no plugins\n"), "{text}");
+        let text = reported("actions: allocate\n");
+        assert!(text.contains("is asked:\n  none\n"), "{text}");
+    }
+
+    #[test]
+    fn an_invalid_file_is_an_error_and_prints_nothing() {
+        let mut out = Vec::new();
+        let error = run(Path::new("no/such/file.yaml"), &mut out).unwrap_err().to_string();
+        assert!(error.starts_with("no/such/file.yaml: cannot be read: "), "{error}");
+        assert!(out.is_empty());
+    }
+}

@@ -1,0 +1,180 @@
+//! `muster simulate [FILE…]`: one run of the embedded cluster.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use muster_core::config::SchedulerConfig;
+
+use super::{CliError, Outcome, Threads, stdout_ink};
+use crate::config::{self, ConfigErrors, Parsed};
+use crate::objects::Object;
+use crate::sim::load::load_one;
+use crate::sim::run::Narration;
+use crate::sim::scenario::Scenario;
+use crate::sim::{demo, report, run, table};
+
+const EXAMPLES: &str = "\
+Examples:
+  muster simulate                                    the built-in demonstration
+  muster simulate gang.yaml                          a Scenario
+  muster simulate nodes.yaml jobs/ --cycles 20       plain manifests, twenty cycles
+  muster simulate gang.yaml --config volcano.conf    another configuration
+  muster simulate gang.yaml -o json | jq .jobs       for machines";
+
+/// Runs the scheduler on an embedded cluster with a virtual clock
+///
+/// FILE is a Scenario, or plain Kubernetes manifests (YAML or JSON), or a directory of them. Without
+/// FILE a small built-in cluster shows what gang scheduling looks like.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct SimulateArgs {
+    /// Scenario, manifests or directories; none runs the demonstration
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Scheduler configuration, in place of the Scenario's own
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Run exactly so many cycles, whatever the Scenario says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    cycles: Option<u32>,
+    /// Form of the result
+    #[arg(short, long, value_enum, default_value_t = Form::Table)]
+    output: Form,
+    #[command(flatten)]
+    threads: Threads,
+}
+
+/// Form of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// For people
+    Table,
+    /// One JSON document and nothing else
+    Json,
+}
+
+/// Says so if gangs ask to sit close together and nobody listens.
+fn unheard_topology(scenario: &Scenario, config: &SchedulerConfig) -> Option<String> {
+    const PLUGIN: &str = "network-topology-aware";
+    let heard = config.tiers.iter().flatten().any(|plugin| plugin.spec.name == PLUGIN);
+    let applied = scenario.timeline.iter().flat_map(|entry| &entry.apply);
+    let mut asking = scenario.objects.iter().chain(applied).filter(|object| match object {
+        Object::PodGroup(group) => {
+            let of_parts = group.spec.sub_group_policy.iter().any(|p| p.network_topology.is_some());
+            group.spec.network_topology.is_some() || of_parts
+        }
+        _ => false,
+    });
+    let first = asking.next().filter(|_| !heard)?;
+    Some(format!(
+        "PodGroup {} asks for a network topology, but {PLUGIN} is not among the plugins: it may be \
+         placed anywhere",
+        first.key()
+    ))
+}
+
+/// Runs the command.
+pub(super) fn run(args: &SimulateArgs, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let mut scenario = match &args.files[..] {
+        [] => demo::scenario()?,
+        files => load_one(files)?,
+    };
+    if args.cycles.is_some() {
+        scenario.cycles = args.cycles;
+    }
+    let Parsed { config, warnings } = resolve_config(args.config.as_deref(), &scenario)?;
+    scenario.warnings.splice(0..0, warnings);
+    if config.tuning.action_budget_ms.is_some() {
+        let why = "schedule.actionBudget has no effect here: time in a simulation is virtual";
+        scenario.warnings.push(why.to_owned());
+    }
+    scenario.warnings.extend(unheard_topology(&scenario, &config));
+    let pool = args.threads.pool(config.tuning.threads)?;
+
+    let narration = match args.output {
+        Form::Table => Narration::Told,
+        Form::Json => Narration::Silent,
+    };
+    let mut progress = Progress::new();
+    let mut on_cycle = |cycle, of| progress.cycle(cycle, of);
+    let result = run::run(&scenario, &config, &pool, narration, &mut on_cycle);
+    progress.finish();
+
+    match args.output {
+        Form::Table => {
+            table::write_table(&scenario.name, &result, stdout_ink(), out)?;
+            if args.files.is_empty() {
+                writeln!(out, "\n{}", demo::NEXT_STEPS)?;
+            }
+        }
+        Form::Json => {
+            report::write_json(&result, out)?;
+            for warning in &result.warnings {
+                eprintln!("warning: {warning}");
+            }
+            for violation in result.violations.iter().flatten() {
+                let rule = violation.invariant.as_str();
+                eprintln!("violated {rule} in cycle {}: {}", violation.cycle, violation.sentence);
+            }
+        }
+    }
+    Ok(if result.passed() { Outcome::Done } else { Outcome::Failed })
+}
+
+/// The configuration of a run: the command line's, else the Scenario's, else the default one.
+pub(super) fn resolve_config(
+    file: Option<&Path>,
+    scenario: &Scenario,
+) -> Result<Parsed, ConfigErrors> {
+    match (file, &scenario.config) {
+        (Some(file), _) => config::load(file),
+        (None, Some(text)) => {
+            config::parse(&format!("{}: spec.config", scenario.source.display()), text)
+        }
+        (None, None) => Ok(config::default_config()),
+    }
+}
+
+/// A progress bar on standard error for runs that take long enough to wonder, if someone watches.
+struct Progress {
+    begun: Instant,
+    bar: Option<ProgressBar>,
+}
+
+/// Shorter runs show nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Progress {
+    fn new() -> Self {
+        Self { begun: Instant::now(), bar: None }
+    }
+
+    fn cycle(&mut self, cycle: u32, of: Option<u32>) {
+        if self.bar.is_none() && self.begun.elapsed() > PATIENCE && io::stderr().is_terminal() {
+            let bar = ProgressBar::with_draw_target(
+                of.map(u64::from),
+                ProgressDrawTarget::stderr_with_hz(5),
+            );
+            let template = match of {
+                Some(_) => "cycle {pos} of {len} {wide_bar} {eta}",
+                None => "{spinner} cycle {pos}, {elapsed}",
+            };
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style);
+            }
+            self.bar = Some(bar);
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_position(u64::from(cycle));
+        }
+    }
+
+    fn finish(self) {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
