@@ -1,0 +1,303 @@
+//! Objects in a few words: `pod("g-a-0").group("g").ask("cpu", 2).running_on("n1")`.
+//!
+//! Amounts are whole units. A builder starts from the plainest object of its kind and turns into
+//! facts with `facts()`, or into a delta with `into()`.
+
+use muster_core::delta::{
+    ClusterDelta, Constraints, DomainFacts, DomainMember, GroupPhase, NodeFacts, Ownership,
+    PodFacts, PodGroupFacts, PodPhase, PriorityClassFacts, QueueFacts, QueueState, TierRef,
+    TopologyMode, TopologyWish,
+};
+use muster_core::ids::{Name, ObjectKey, TimeMs};
+use muster_core::resource::{Quantity, ResourceList};
+
+/// The namespace of everything built here.
+pub const NAMESPACE: &str = "default";
+
+/// A key in the one namespace.
+pub fn key(name: &str) -> ObjectKey {
+    ObjectKey::new(NAMESPACE, name)
+}
+
+/// Puts an amount into a list that stays sorted by name.
+fn put(list: &mut ResourceList, name: &str, units: i64) {
+    let amount = Quantity::from_units(units);
+    match list.binary_search_by(|entry| (*entry.0).cmp(name)) {
+        Ok(at) => list[at].1 = amount,
+        Err(at) => list.insert(at, (name.into(), amount)),
+    }
+}
+
+/// A list of whole units.
+pub fn amounts<'a>(entries: impl IntoIterator<Item = (&'a str, i64)>) -> ResourceList {
+    let mut list = ResourceList::new();
+    for (name, units) in entries {
+        put(&mut list, name, units);
+    }
+    list
+}
+
+/// A builder over the facts of one kind.
+#[derive(Clone, Debug)]
+pub struct Built<T>(T);
+
+impl<T> Built<T> {
+    /// The object.
+    pub fn facts(self) -> T {
+        self.0
+    }
+
+    /// Changes the object in a way no other method has a name for.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut T)) -> Self {
+        change(&mut self.0);
+        self
+    }
+}
+
+impl<T> From<T> for Built<T> {
+    fn from(facts: T) -> Self {
+        Self(facts)
+    }
+}
+
+/// A node that offers room for 110 pods and nothing else.
+pub fn node(name: &str) -> Built<NodeFacts> {
+    Built(NodeFacts {
+        name: name.into(),
+        labels: Vec::new(),
+        taints: Vec::new(),
+        unschedulable: false,
+        allocatable: amounts([("pods", 110)]),
+    })
+}
+
+impl Built<NodeFacts> {
+    /// Offers so much of a resource.
+    #[must_use]
+    pub fn offer(self, resource: &str, units: i64) -> Self {
+        self.with(|node| put(&mut node.allocatable, resource, units))
+    }
+
+    /// Has a label.
+    #[must_use]
+    pub fn label(self, key: &str, value: &str) -> Self {
+        self.with(|node| {
+            node.labels.push((key.into(), value.into()));
+            node.labels.sort();
+        })
+    }
+}
+
+/// A pod of ours without PodGroup that asks for a slot only, created at time zero.
+pub fn pod(name: &str) -> Built<PodFacts> {
+    Built(PodFacts {
+        key: key(name),
+        uid: format!("uid-{name}").into(),
+        created: TimeMs(0),
+        ownership: Ownership::Ours,
+        group: None,
+        queue: None,
+        role: Name::default(),
+        priority: None,
+        priority_class: None,
+        preemptable: None,
+        request: amounts([("pods", 1)]),
+        constraints: Constraints::default(),
+        labels: Vec::new(),
+        gates: Vec::new(),
+        phase: PodPhase::Pending,
+        node: None,
+        nominated: None,
+        deleting: false,
+    })
+}
+
+impl Built<PodFacts> {
+    /// Belongs to a PodGroup.
+    #[must_use]
+    pub fn group(self, group: &str) -> Self {
+        self.with(|pod| pod.group = Some(group.into()))
+    }
+
+    /// Asks for so much of a resource.
+    #[must_use]
+    pub fn ask(self, resource: &str, units: i64) -> Self {
+        self.with(|pod| put(&mut pod.request, resource, units))
+    }
+
+    /// Has a role within its gang.
+    #[must_use]
+    pub fn role(self, role: &str) -> Self {
+        self.with(|pod| pod.role = role.into())
+    }
+
+    /// Names a queue of its own.
+    #[must_use]
+    pub fn queue(self, queue: &str) -> Self {
+        self.with(|pod| pod.queue = Some(queue.into()))
+    }
+
+    /// Runs on a node.
+    #[must_use]
+    pub fn running_on(self, node: &str) -> Self {
+        self.with(|pod| {
+            pod.phase = PodPhase::Running;
+            pod.node = Some(node.into());
+        })
+    }
+
+    /// Has a deletion timestamp.
+    #[must_use]
+    pub fn leaving(self) -> Self {
+        self.with(|pod| pod.deleting = true)
+    }
+
+    /// Has room held on a node.
+    #[must_use]
+    pub fn nominated(self, node: &str) -> Self {
+        self.with(|pod| pod.nominated = Some(node.into()))
+    }
+
+    /// Has ended, well or badly, on a node.
+    #[must_use]
+    pub fn ended_on(self, node: &str, phase: PodPhase) -> Self {
+        self.with(|pod| {
+            pod.phase = phase;
+            pod.node = Some(node.into());
+        })
+    }
+}
+
+/// A PodGroup of the default queue with a minimum, created at time zero.
+pub fn group(name: &str, min_member: u32) -> Built<PodGroupFacts> {
+    Built(PodGroupFacts {
+        key: key(name),
+        uid: format!("uid-{name}").into(),
+        created: TimeMs(0),
+        queue: None,
+        min_member,
+        min_task_member: Vec::new(),
+        min_resources: None,
+        priority_class: None,
+        preemptable: None,
+        topology: None,
+        subgroups: Vec::new(),
+        phase: GroupPhase::Pending,
+    })
+}
+
+impl Built<PodGroupFacts> {
+    /// Names a queue.
+    #[must_use]
+    pub fn queue(self, queue: &str) -> Self {
+        self.with(|group| group.queue = Some(queue.into()))
+    }
+
+    /// Needs so many pods of a role.
+    #[must_use]
+    pub fn role_min(self, role: &str, min: u32) -> Self {
+        self.with(|group| {
+            group.min_task_member.push((role.into(), min));
+            group.min_task_member.sort();
+        })
+    }
+
+    /// Names a priority class.
+    #[must_use]
+    pub fn class(self, class: &str) -> Self {
+        self.with(|group| group.priority_class = Some(class.into()))
+    }
+
+    /// Wants its pods within one domain of a tier.
+    #[must_use]
+    pub fn within(self, mode: TopologyMode, tier: u32) -> Self {
+        let wish = TopologyWish { mode, tier: Some(TierRef::Number(tier)) };
+        self.with(|group| group.topology = Some(wish))
+    }
+}
+
+/// An open queue of weight one below the root.
+pub fn queue(name: &str) -> Built<QueueFacts> {
+    Built(QueueFacts {
+        name: name.into(),
+        uid: format!("uid-{name}").into(),
+        created: TimeMs(0),
+        parent: None,
+        weight: 1,
+        priority: 0,
+        capability: None,
+        deserved: None,
+        guarantee: None,
+        reclaimable: true,
+        state: QueueState::Open,
+    })
+}
+
+impl Built<QueueFacts> {
+    /// Is the child of another queue.
+    #[must_use]
+    pub fn parent(self, parent: &str) -> Self {
+        self.with(|queue| queue.parent = Some(parent.into()))
+    }
+
+    /// Takes no jobs.
+    #[must_use]
+    pub fn closed(self) -> Self {
+        self.with(|queue| queue.state = QueueState::Closed)
+    }
+}
+
+/// A domain without members.
+pub fn domain(name: &str, tier: u32) -> Built<DomainFacts> {
+    Built(DomainFacts { name: name.into(), tier, tier_name: None, members: Vec::new() })
+}
+
+impl Built<DomainFacts> {
+    /// Has a member.
+    #[must_use]
+    pub fn member(self, member: DomainMember) -> Self {
+        self.with(|domain| domain.members.push(member))
+    }
+
+    /// Has a node as a member.
+    #[must_use]
+    pub fn node(self, node: &str) -> Self {
+        self.member(DomainMember::Node(node.into()))
+    }
+}
+
+/// A priority class.
+pub fn priority_class(name: &str, value: i32) -> PriorityClassFacts {
+    PriorityClassFacts { name: name.into(), value, global_default: false }
+}
+
+impl From<Built<NodeFacts>> for ClusterDelta {
+    fn from(built: Built<NodeFacts>) -> Self {
+        Self::Node(Box::new(built.0))
+    }
+}
+
+impl From<Built<PodFacts>> for ClusterDelta {
+    fn from(built: Built<PodFacts>) -> Self {
+        Self::Pod(Box::new(built.0))
+    }
+}
+
+impl From<Built<PodGroupFacts>> for ClusterDelta {
+    fn from(built: Built<PodGroupFacts>) -> Self {
+        Self::PodGroup(Box::new(built.0))
+    }
+}
+
+impl From<Built<QueueFacts>> for ClusterDelta {
+    fn from(built: Built<QueueFacts>) -> Self {
+        Self::Queue(Box::new(built.0))
+    }
+}
+
+impl From<Built<DomainFacts>> for ClusterDelta {
+    fn from(built: Built<DomainFacts>) -> Self {
+        Self::Domain(Box::new(built.0))
+    }
+}

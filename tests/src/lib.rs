@@ -1,0 +1,12 @@
+//! What tests from outside share: builders of objects, random clusters, and an outside world that
+//! answers the scheduler's calls.
+//!
+//! Everything here uses the public face of the scheduler only.
+
+pub mod build;
+pub mod policy;
+pub mod shape;
+pub mod cluster;
+pub mod outside;
+pub mod source;
+pub mod binary;

@@ -1,0 +1,79 @@
+//! Configurations and schedulers for tests.
+
+use std::sync::{Arc, LazyLock};
+
+use muster_core::config::SchedulerConfig;
+use muster_core::scheduler::Scheduler;
+use proptest::test_runner::{Config, RngSeed};
+
+/// Every plugin and action this version has, each with its default arguments.
+pub const EVERYTHING: &str = "\
+actions: \"enqueue, allocate, backfill\"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+- plugins:
+  - name: drf
+  - name: predicates
+  - name: nodeorder
+  - name: binpack
+    arguments:
+      binpack.resources: nvidia.com/gpu
+  - name: network-topology-aware
+";
+
+/// Reads a configuration that must be valid.
+pub fn config(text: &str) -> SchedulerConfig {
+    muster::config::parse("test configuration", text).expect("the test gives a valid text").config
+}
+
+/// The configuration of [`EVERYTHING`].
+pub fn everything() -> SchedulerConfig {
+    config(EVERYTHING)
+}
+
+/// A configuration whose cycle takes deltas in and decides nothing, so that what a scheduler knows
+/// is what it was told.
+pub fn listening() -> SchedulerConfig {
+    let mut config = everything();
+    config.actions.clear();
+    config
+}
+
+/// A pool of so many threads; pools of one and of four are made once.
+pub fn pool(threads: usize) -> Arc<rayon::ThreadPool> {
+    static ONE: LazyLock<Arc<rayon::ThreadPool>> = LazyLock::new(|| build_pool(1));
+    static FOUR: LazyLock<Arc<rayon::ThreadPool>> = LazyLock::new(|| build_pool(4));
+    match threads {
+        1 => ONE.clone(),
+        4 => FOUR.clone(),
+        other => build_pool(other),
+    }
+}
+
+fn build_pool(threads: usize) -> Arc<rayon::ThreadPool> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    Arc::new(pool.expect("a handful of threads can be started"))
+}
+
+/// A scheduler on one thread.
+pub fn scheduler(config: &SchedulerConfig) -> Scheduler {
+    Scheduler::new(config, pool(1))
+}
+
+/// How a property is tried: so many cases, the same ones every time. `PROPTEST_CASES` and
+/// `PROPTEST_RNG_SEED` in the environment try more, and others.
+pub fn cases(cases: u32) -> Config {
+    let given = |variable: &str| std::env::var_os(variable).is_some();
+    let mut config = Config::default();
+    if !given("PROPTEST_CASES") {
+        config.cases = cases;
+    }
+    if !given("PROPTEST_RNG_SEED") {
+        config.rng_seed = RngSeed::Fixed(20_260_727);
+    }
+    // A failure is reported with its smallest input, to be kept as a test of its own.
+    config.failure_persistence = None;
+    config
+}
