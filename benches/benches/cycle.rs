@@ -1,0 +1,104 @@
+//! Whole cycles: taking in a cluster, placing gangs, saying no, and doing nothing.
+
+use std::hint::black_box;
+
+use criterion::{BatchSize, Criterion, Throughput};
+use muster_benches::{Shape, config, criterion, is_smoke, pool, size};
+use muster_core::ids::TimeMs;
+use muster_core::intent::DecisionOp;
+use muster_core::scheduler::Scheduler;
+
+fn scheduler(shape: Shape) -> Scheduler {
+    let mut scheduler = Scheduler::new(&config(), pool(2));
+    scheduler.feed(shape.deltas());
+    scheduler
+}
+
+/// The first cycle: every gang into a fragmented cluster that has room for all.
+fn allocate(c: &mut Criterion) {
+    let mut group = c.benchmark_group("cycle::allocate");
+    group.sample_size(10);
+    let sizes =
+        if is_smoke() { &[(50, 2)][..] } else { &[(1_000, 10), (10_000, 10), (10_000, 100)] };
+    for &(nodes, gangs) in sizes {
+        let shape = Shape { nodes, gangs, members: size(100, 10), running: nodes * 2 };
+        let id = format!("nodes={nodes}/gangs={gangs}/members={}", shape.members);
+        group.throughput(Throughput::Elements(shape.waiting() as u64));
+        group.bench_function(id, |b| {
+            b.iter_batched_ref(
+                || scheduler(shape),
+                |scheduler| {
+                    let outcome = scheduler.run_cycle(TimeMs(0));
+                    let binds =
+                        outcome.decisions.iter().filter(|d| d.op == DecisionOp::Bind).count();
+                    assert_eq!(binds, shape.waiting(), "every gang fits");
+                },
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
+/// Taking in a cluster, with nothing to decide.
+fn ingest(c: &mut Criterion) {
+    let mut group = c.benchmark_group("cycle::ingest");
+    group.sample_size(10);
+    let shape =
+        Shape { nodes: size(10_000, 50), gangs: 0, members: 0, running: size(100_000, 200) };
+    let id = format!("nodes={}/pods={}", shape.nodes, shape.running);
+    group.throughput(Throughput::Elements((shape.nodes + shape.running) as u64));
+    group.bench_function(id, |b| {
+        b.iter_batched(
+            || (Scheduler::new(&config(), pool(2)), shape.deltas()),
+            |(mut scheduler, deltas)| {
+                scheduler.feed(deltas);
+                scheduler.run_cycle(TimeMs(0));
+                scheduler
+            },
+            BatchSize::PerIteration,
+        );
+    });
+    let mut scheduler = scheduler(shape);
+    scheduler.run_cycle(TimeMs(0));
+    assert_eq!(scheduler.pods().len(), shape.running);
+    group.finish();
+}
+
+/// A gang one pod too large for the cluster: how long "no" takes.
+fn refuse(c: &mut Criterion) {
+    let nodes = size(200, 10);
+    let shape = Shape { nodes, gangs: 1, members: nodes * 32 + 1, running: 0 };
+    let mut group = c.benchmark_group("cycle::refuse");
+    group.sample_size(10);
+    group.bench_function(format!("nodes={nodes}/members={}", shape.members), |b| {
+        b.iter_batched_ref(
+            || scheduler(shape),
+            |scheduler| assert!(scheduler.run_cycle(TimeMs(0)).decisions.is_empty()),
+            BatchSize::PerIteration,
+        );
+    });
+    group.finish();
+}
+
+/// A cycle in which nothing is new.
+fn idle(c: &mut Criterion) {
+    let nodes = size(10_000, 50);
+    // More than fits, so that something waits all the time.
+    let mut settled =
+        scheduler(Shape { nodes, gangs: 1, members: size(40_000, 2_000), running: nodes * 16 });
+    settled.run_cycle(TimeMs(0));
+    settled.run_cycle(TimeMs(0));
+    c.bench_function(&format!("cycle::idle/nodes={nodes}"), |b| {
+        b.iter(|| assert!(black_box(settled.run_cycle(TimeMs(1))).decisions.is_empty()));
+    });
+}
+
+fn main() {
+    let mut criterion = criterion().configure_from_args();
+    allocate(&mut criterion);
+    ingest(&mut criterion);
+    refuse(&mut criterion);
+    idle(&mut criterion);
+    criterion.final_summary();
+}

@@ -1,0 +1,142 @@
+//! Synthetic clusters: nodes, gangs and some running pods, the same for the same shape.
+
+use std::sync::Arc;
+
+use muster_core::config::SchedulerConfig;
+use muster_core::delta::{
+    ClusterDelta, Constraints, GroupPhase, NodeFacts, Ownership, PodFacts, PodGroupFacts, PodPhase,
+};
+use muster_core::ids::{Name, ObjectKey, TimeMs};
+use muster_core::resource::{Quantity, ResourceList};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// A configuration with everything this version decides by.
+///
+/// # Panics
+///
+/// If the text is not valid, which the bench would show at once.
+pub fn config() -> SchedulerConfig {
+    let text = "actions: \"enqueue, allocate, backfill\"\n\
+                tiers:\n\
+                - plugins: [{name: priority}, {name: gang}]\n\
+                - plugins: [{name: drf}, {name: predicates}, {name: nodeorder}, {name: binpack}]\n";
+    muster::config::parse("bench", text).expect("valid").config
+}
+
+/// A pool of so many threads.
+///
+/// # Panics
+///
+/// If the machine gives no threads.
+pub fn pool(threads: usize) -> Arc<ThreadPool> {
+    Arc::new(ThreadPoolBuilder::new().num_threads(threads).build().expect("threads"))
+}
+
+/// How large a cluster is and what waits in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Nodes of 32 cores, 128 GiB and 8 GPUs.
+    pub nodes: usize,
+    /// Gangs that wait.
+    pub gangs: usize,
+    /// Pods of each, all needed.
+    pub members: usize,
+    /// Pods that run already, unevenly spread: fragmentation.
+    pub running: usize,
+}
+
+impl Shape {
+    /// Everything there is to know at the start.
+    pub fn deltas(self) -> Vec<ClusterDelta> {
+        let mut deltas: Vec<ClusterDelta> = (0..self.nodes).map(node).collect();
+        let mut dice = Dice(42);
+        for index in 0..self.running {
+            let at = dice.below(self.nodes);
+            deltas.push(pod(&format!("run-{index}"), None, 1 + index % 3, Some(at)));
+        }
+        for gang in 0..self.gangs {
+            deltas.push(group(gang, self.members));
+            for member in 0..self.members {
+                let name = format!("g{gang}-w-{member}");
+                deltas.push(pod(&name, Some(gang), 1 + gang % 3, None));
+            }
+        }
+        deltas
+    }
+
+    /// Pods that wait.
+    pub fn waiting(self) -> usize {
+        self.gangs * self.members
+    }
+}
+
+/// A generator of numbers that look random and are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % end.max(1)
+    }
+}
+
+fn amounts(list: &[(&str, i64)]) -> ResourceList {
+    let named = list.iter().map(|&(name, units)| (Name::from(name), Quantity::from_units(units)));
+    let mut named: ResourceList = named.collect();
+    named.sort();
+    named
+}
+
+fn node(index: usize) -> ClusterDelta {
+    let offer = [("cpu", 32), ("memory", 128 << 30), ("pods", 110), ("nvidia.com/gpu", 8)];
+    ClusterDelta::Node(Box::new(NodeFacts {
+        name: format!("n{index}").as_str().into(),
+        labels: vec![("zone".into(), format!("z{}", index % 16).as_str().into())],
+        taints: Vec::new(),
+        unschedulable: false,
+        allocatable: amounts(&offer),
+    }))
+}
+
+fn group(index: usize, members: usize) -> ClusterDelta {
+    let name = format!("g{index}");
+    ClusterDelta::PodGroup(Box::new(PodGroupFacts {
+        key: ObjectKey::new("default", name.as_str()),
+        uid: name.as_str().into(),
+        created: TimeMs(index as i64),
+        queue: None,
+        min_member: members as u32,
+        min_task_member: Vec::new(),
+        min_resources: None,
+        priority_class: None,
+        preemptable: None,
+        topology: None,
+        subgroups: Vec::new(),
+        phase: GroupPhase::Pending,
+    }))
+}
+
+fn pod(name: &str, gang: Option<usize>, cores: usize, node: Option<usize>) -> ClusterDelta {
+    let request = [("cpu", cores as i64), ("memory", 1 << 30), ("pods", 1)];
+    ClusterDelta::Pod(Box::new(PodFacts {
+        key: ObjectKey::new("default", name),
+        uid: name.into(),
+        created: TimeMs(0),
+        ownership: if gang.is_some() { Ownership::Ours } else { Ownership::Foreign },
+        group: gang.map(|gang| format!("g{gang}").as_str().into()),
+        queue: None,
+        role: "w".into(),
+        priority: None,
+        priority_class: None,
+        preemptable: None,
+        request: amounts(&request),
+        constraints: Constraints::default(),
+        labels: Vec::new(),
+        gates: Vec::new(),
+        phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },
+        node: node.map(|node| format!("n{node}").as_str().into()),
+        nominated: None,
+        deleting: false,
+    }))
+}
