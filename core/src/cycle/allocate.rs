@@ -81,9 +81,11 @@ fn serve(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity, sheet: &m
             Turn::Over
         }
         Reach::Short(shortfall) => {
+            // What nodes lack is seen while the part that fits still has its places.
+            let lacks = explain::lacks(scene, &shortfall);
             statement.discard(&mut scene.cluster);
             release_uncovered(scene, action, job);
-            let verdict = explain::shortfall(scene, job, &shortfall);
+            let verdict = explain::shortfall(scene, job, &shortfall, &lacks);
             scene.judge(job, Some(verdict));
             Turn::Over
         }

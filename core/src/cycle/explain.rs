@@ -25,7 +25,12 @@ pub(super) fn waiting(scene: &Scene<'_, '_>, job: Entity) -> Verdict {
 }
 
 /// A gang that could not be placed.
-pub(super) fn shortfall(scene: &mut Scene<'_, '_>, job: Entity, shortfall: &Shortfall) -> Verdict {
+pub(super) fn shortfall(
+    scene: &mut Scene<'_, '_>,
+    job: Entity,
+    shortfall: &Shortfall,
+    lacks: &str,
+) -> Verdict {
     if let Some(objection) = &shortfall.objection
         && shortfall.classes.is_empty()
     {
@@ -43,7 +48,12 @@ pub(super) fn shortfall(scene: &mut Scene<'_, '_>, job: Entity, shortfall: &Shor
         let message = format!("{} pods found a place, not enough for the gang", shortfall.placed);
         return Verdict::new(Reason::NotEnoughResources, message);
     };
-    class_shortfall(scene, job, class, shortfall.placed)
+    class_shortfall(scene, job, class, shortfall.placed, lacks)
+}
+
+/// What the nodes lack for the class that failed first.
+pub(super) fn lacks(scene: &mut Scene<'_, '_>, shortfall: &Shortfall) -> String {
+    shortfall.classes.first().map(|&class| short_dims(scene, class)).unwrap_or_default()
 }
 
 fn wants_topology(scene: &Scene<'_, '_>, job: Entity) -> bool {
@@ -61,7 +71,13 @@ fn fits_anywhere(scene: &mut Scene<'_, '_>, job: Entity) -> bool {
 }
 
 /// Why one class of tasks finds no node.
-fn class_shortfall(scene: &mut Scene<'_, '_>, job: Entity, class: ClassId, placed: u32) -> Verdict {
+fn class_shortfall(
+    scene: &mut Scene<'_, '_>,
+    job: Entity,
+    class: ClassId,
+    placed: u32,
+    lacks: &str,
+) -> Verdict {
     let nodes = tally_obstacles(scene.ranking(class).obstacles());
     if nodes.open == 0 {
         let message = format!("none of {} nodes matches: {}", nodes.all, nodes.text);
@@ -76,11 +92,10 @@ fn class_shortfall(scene: &mut Scene<'_, '_>, job: Entity, class: ClassId, place
         );
         return Verdict::new(Reason::NeverFits, message);
     }
-    let short = short_dims(scene, class);
     let item = scene.cluster.job(job);
     let excluded = if nodes.text.is_empty() { String::new() } else { format!("; {}", nodes.text) };
     let message = format!(
-        "{} of {} pods find a place; of {} matching nodes {short}{excluded}",
+        "{} of {} pods find a place; of {} matching nodes {lacks}{excluded}",
         item.counts.ready() + item.counts.pipelined() + placed,
         item.counts.valid().max(item.spec.min_available),
         nodes.open
