@@ -9,4 +9,3 @@ pub mod shape;
 pub mod cluster;
 pub mod outside;
 pub mod source;
-pub mod binary;
