@@ -21,8 +21,9 @@ pub(super) fn allocate(mut scene: Scene<'_, '_>) {
 
 /// Serves every job that has tasks of the portion to place: those with reservations before others.
 pub(super) fn place_jobs(scene: &mut Scene<'_, '_>, action: &'static str, portion: Portion) {
-    let (reserved, fresh): (Vec<Entity>, Vec<Entity>) =
-        eligible(scene).into_iter().partition(|&job| scene.cluster.job(job).counts.pipelined() > 0);
+    let (reserved, fresh): (Vec<Entity>, Vec<Entity>) = eligible(scene, action)
+        .into_iter()
+        .partition(|&job| scene.cluster.job(job).counts.pipelined() > 0);
     drive(scene, [reserved, fresh], |scene, job, sheet| {
         let sheet = sheet.get_or_insert_with(|| Sheet::of(scene, job, portion));
         if sheet.is_done() { Turn::Passed } else { serve(scene, action, job, sheet) }
@@ -30,7 +31,7 @@ pub(super) fn place_jobs(scene: &mut Scene<'_, '_>, action: &'static str, portio
 }
 
 /// Jobs with something to place that may be tried.
-fn eligible(scene: &mut Scene<'_, '_>) -> Vec<Entity> {
+fn eligible(scene: &mut Scene<'_, '_>, action: &'static str) -> Vec<Entity> {
     let waiting: Vec<Entity> = scene
         .cluster
         .jobs
@@ -38,14 +39,16 @@ fn eligible(scene: &mut Scene<'_, '_>) -> Vec<Entity> {
         .filter(|job| job.counts.pending() + job.counts.pipelined() > 0)
         .map(|job| job.entity)
         .collect();
-    waiting.into_iter().filter(|&job| may_be_tried(scene, job)).collect()
+    waiting.into_iter().filter(|&job| may_be_tried(scene, action, job)).collect()
 }
 
-fn may_be_tried(scene: &mut Scene<'_, '_>, job: Entity) -> bool {
+fn may_be_tried(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity) -> bool {
     let item = scene.cluster.job(job);
     if !item.identity.present {
         let message = format!("PodGroup {} does not exist (yet)", item.identity.key);
         scene.judge(job, Some(Verdict::new(Reason::NotAdmitted, message)));
+        // Nobody asks for the gang any more: its room is not kept for it.
+        release(scene, action, job);
         return false;
     }
     // The most specific reason counts: what is wrong with the job itself before what keeps it out.
@@ -96,10 +99,14 @@ fn serve(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity, sheet: &m
 /// the same cycle.
 fn release_uncovered(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity) {
     let item = scene.cluster.job(job);
-    let needless = item.counts.pipelined() == 0
-        || scene.policies.job_ready(&item)
-        || scene.policies.job_pipelined(&item);
-    if needless {
+    if !scene.policies.job_ready(&item) && !scene.policies.job_pipelined(&item) {
+        release(scene, action, job);
+    }
+}
+
+/// Gives up whatever is held for a job.
+fn release(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity) {
+    if scene.cluster.job(job).counts.pipelined() == 0 {
         return;
     }
     let mut statement = Statement::new(action);
