@@ -9,10 +9,11 @@
 
 use glam::I64Vec2;
 
+use super::weights::weights;
 use super::{Pairing, Point, Policy};
 use crate::config::Arguments;
 use crate::kernel::ratio;
-use crate::resource::{Dim, LANES, ResourceNames};
+use crate::resource::{LANES, ResourceNames};
 
 /// The plugin with its arguments.
 pub(super) struct Binpack {
@@ -22,21 +23,12 @@ pub(super) struct Binpack {
 
 impl Binpack {
     pub(super) fn new(arguments: &Arguments, names: &mut ResourceNames) -> Self {
-        let weight_of = |key: &str| match arguments.int(key, 1) {
-            weight if weight < 0 => 1,
-            weight => weight,
-        };
         let mut lanes = [0; LANES];
-        let mut weigh = |dim: Dim, weight| {
+        for (dim, weight) in weights(arguments, "binpack", names) {
+            // Scores are computed over hot lanes; names the configuration lists get theirs first.
             if let Some(lane) = dim.lane() {
                 lanes[lane] = weight;
             }
-        };
-        weigh(Dim::CPU, weight_of("binpack.cpu"));
-        weigh(Dim::MEMORY, weight_of("binpack.memory"));
-        let listed = arguments.text("binpack.resources", "").split(',').map(str::trim);
-        for name in listed.filter(|name| !name.is_empty()) {
-            weigh(names.dim(&name.into()), weight_of(&format!("binpack.resources.{name}")));
         }
         Self { weight: arguments.int("binpack.weight", 1), lanes }
     }

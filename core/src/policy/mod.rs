@@ -5,6 +5,7 @@
 //! compares integers. How several plugins combine over the tiers is in [`Policies`].
 
 mod tiers;
+mod weights;
 mod gang;
 mod priority;
 mod drf;

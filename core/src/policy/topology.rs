@@ -11,6 +11,7 @@
 
 use bevy_ecs::entity::Entity;
 
+use super::weights::weights;
 use super::{Point, Policy, Purpose, SearchSpace, Unit};
 use crate::config::Arguments;
 use crate::delta::{TierRef, TopologyMode, TopologyWish};
@@ -26,19 +27,7 @@ pub(super) struct Topology {
 
 impl Topology {
     pub(super) fn new(arguments: &Arguments, names: &mut ResourceNames) -> Self {
-        let weight_of = |key: &str| match arguments.int(key, 1) {
-            weight if weight < 0 => 1,
-            weight => weight,
-        };
-        let mut dims = vec![
-            (Dim::CPU, weight_of("hypernode.binpack.cpu")),
-            (Dim::MEMORY, weight_of("hypernode.binpack.memory")),
-        ];
-        let listed = arguments.text("hypernode.binpack.resources", "").split(',').map(str::trim);
-        for name in listed.filter(|name| !name.is_empty()) {
-            let weight = weight_of(&format!("hypernode.binpack.resources.{name}"));
-            dims.push((names.dim(&name.into()), weight));
-        }
+        let dims = weights(arguments, "hypernode.binpack", names);
         Self { weight: arguments.int("weight", 1), dims }
     }
 }
