@@ -1,0 +1,60 @@
+//! What keeps a cycle short: the time budget of an action and the number of jobs it tries.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use muster_core::delta::ClusterDelta;
+use muster_core::ids::TimeMs;
+use muster_core::scheduler::Scheduler;
+use muster_core::verdict::Reason;
+use muster_tests::build::{group, node, pod};
+use muster_tests::policy::{config, pool};
+
+const POLICY: &str = "actions: allocate\n\
+                      tiers: [{plugins: [{name: gang}, {name: predicates}]}]\n";
+
+/// Three jobs of one pod each, and room for all.
+fn objects() -> Vec<ClusterDelta> {
+    let mut objects = vec![node("n0").offer("cpu", 8).offer("pods", 10).into()];
+    for name in ["a", "b", "c"] {
+        objects.push(group(name, 1).into());
+        objects.push(pod(&format!("{name}-0")).group(name).ask("cpu", 1).into());
+    }
+    objects
+}
+
+fn reasons(scheduler: &mut Scheduler) -> Vec<Option<Reason>> {
+    scheduler.jobs().iter().map(|job| job.reason).collect()
+}
+
+#[test]
+fn an_action_out_of_time_says_so_and_goes_on_in_the_next_cycle() {
+    let config = config(&format!("{POLICY}schedule: {{actionBudget: 2ms}}\n"));
+    // Every look at the watch costs a millisecond: one turn fits, the second does not.
+    let looks = Arc::new(AtomicU64::new(0));
+    let watch = move || looks.fetch_add(1, Ordering::Relaxed) * 1000;
+    let mut scheduler = Scheduler::new(&config, pool(1)).with_stopwatch(Arc::new(watch));
+    scheduler.feed(objects());
+    let first = scheduler.run_cycle(TimeMs(0));
+    assert_eq!(first.decisions.len(), 1, "{:?}", first.decisions);
+    assert_eq!(reasons(&mut scheduler), [None, Some(Reason::SearchCut), Some(Reason::SearchCut)]);
+    let second = scheduler.run_cycle(TimeMs(1000));
+    assert_eq!(second.decisions.len(), 1, "nothing was fed, yet something was left to do");
+}
+
+#[test]
+fn without_a_watch_a_budget_changes_nothing() {
+    let config = config(&format!("{POLICY}schedule: {{actionBudget: 1ms}}\n"));
+    let mut scheduler = Scheduler::new(&config, pool(1));
+    scheduler.feed(objects());
+    assert_eq!(scheduler.run_cycle(TimeMs(0)).decisions.len(), 3);
+}
+
+#[test]
+fn no_more_jobs_of_a_queue_are_tried_than_allowed() {
+    let config = config(&format!("{POLICY}schedule: {{jobsPerQueue: 2}}\n"));
+    let mut scheduler = Scheduler::new(&config, pool(1));
+    scheduler.feed(objects());
+    assert_eq!(scheduler.run_cycle(TimeMs(0)).decisions.len(), 2);
+    assert_eq!(reasons(&mut scheduler), [None, None, Some(Reason::SearchCut)]);
+}
