@@ -37,7 +37,8 @@ pub(super) fn shortfall(
         return objection.clone();
     }
     if wants_topology(scene, job) && shortfall.is_empty() {
-        let message = "no domain of an allowed tier exists that contains what already runs";
+        let message =
+            "no domain of an allowed tier exists, or none that contains what already runs";
         return Verdict::new(Reason::TopologyUnsatisfied, message);
     }
     if wants_topology(scene, job) && fits_anywhere(scene, job) {
