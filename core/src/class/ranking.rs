@@ -11,7 +11,7 @@ use super::tree::{self, CLOSED, Tournament};
 use super::{Class, ClassId, Classes};
 use crate::config::Tuning;
 use crate::kernel::fit::{self, Fit};
-use crate::policy::{Obstacle, Pairing, Policies};
+use crate::policy::{Bar, Pairing, Policies};
 use crate::resource::Tail;
 use crate::world::{ChangeLog, LogMark, NodeColumns, NodeTails, Symbols};
 
@@ -35,8 +35,8 @@ pub struct Ranking {
     last_used: u64,
     /// Grade and score in one number, [`CLOSED`] where the node cannot serve.
     ranks: Vec<i64>,
-    /// The first rule that excludes the node, if one does.
-    obstacles: Vec<Obstacle>,
+    /// What keeps the class off each node.
+    bars: Vec<Bar>,
     ordinals: Vec<u32>,
     /// What each scoring rule measured over all nodes, to scale its scores by.
     scales: Vec<I64Vec2>,
@@ -73,22 +73,22 @@ impl Ranking {
         self.ordinals.clear();
         self.ordinals.extend(nodes.places.iter().map(|place| place.ordinal));
         self.ranks.resize(rows, CLOSED);
-        self.obstacles.resize(rows, Obstacle::None);
+        self.bars.resize(rows, Bar::OPEN);
         let whole = Pairing { class, symbols: rules.symbols, nodes };
         self.scales = rules.policies.measure(&whole);
         let block = rules.tuning.rows_per_block.max(1);
         let scales = &self.scales;
-        let look = |(at, (ranks, obstacles)): (usize, (&mut [i64], &mut [Obstacle]))| {
+        let look = |(at, (ranks, bars)): (usize, (&mut [i64], &mut [Bar]))| {
             let first = at * block;
             let pairing = Pairing { nodes: nodes.rows(first..first + ranks.len()), ..whole };
-            look_at(&pairing, scales, rules.policies, ranks, obstacles);
+            look_at(&pairing, scales, rules.policies, ranks, bars);
         };
         if rows >= rules.tuning.parallel_threshold {
             let ranks = self.ranks.par_chunks_mut(block);
-            ranks.zip(self.obstacles.par_chunks_mut(block)).enumerate().for_each(look);
+            ranks.zip(self.bars.par_chunks_mut(block)).enumerate().for_each(look);
         } else {
             let ranks = self.ranks.chunks_mut(block);
-            ranks.zip(self.obstacles.chunks_mut(block)).enumerate().for_each(look);
+            ranks.zip(self.bars.chunks_mut(block)).enumerate().for_each(look);
         }
         self.tree.rebuild(&self.ranks, &self.ordinals);
     }
@@ -97,7 +97,7 @@ impl Ranking {
         let pairing = Pairing { class, symbols: rules.symbols, nodes: nodes.rows(row..row + 1) };
         let ranks = &mut self.ranks[row..=row];
         let before = ranks[0];
-        look_at(&pairing, &self.scales, rules.policies, ranks, &mut self.obstacles[row..=row]);
+        look_at(&pairing, &self.scales, rules.policies, ranks, &mut self.bars[row..=row]);
         if self.ranks[row] != before {
             self.tree.mend(row, &self.ranks, &self.ordinals);
         }
@@ -127,23 +127,23 @@ impl Ranking {
         }
     }
 
-    /// What excludes each row.
-    pub fn obstacles(&self) -> &[Obstacle] {
-        &self.obstacles
+    /// What keeps the class off each row.
+    pub fn bars(&self) -> &[Bar] {
+        &self.bars
     }
 }
 
-/// Fills ranks and obstacles for a run of rows.
+/// Fills ranks and bars for a run of rows.
 fn look_at(
     pairing: &Pairing<'_>,
     scales: &[I64Vec2],
     policies: &Policies,
     ranks: &mut [i64],
-    obstacles: &mut [Obstacle],
+    bars: &mut [Bar],
 ) {
     let (class, nodes) = (pairing.class, &pairing.nodes);
-    obstacles.fill(Obstacle::None);
-    policies.filter(pairing, obstacles);
+    bars.fill(Bar::OPEN);
+    policies.filter(pairing, bars);
     ranks.fill(0);
     policies.score(pairing, scales, ranks);
     let request = &class.request;
@@ -154,12 +154,10 @@ fn look_at(
         let room = nodes.rows(rows.clone());
         fit::grade(&request.hot, room.idle, room.releasing, room.pipelined, grades);
         for (row, grade) in rows.zip(grades) {
-            if obstacles[row] != Obstacle::None {
-                *grade = Fit::None;
-            } else if !request.tail.is_empty() {
+            if !request.tail.is_empty() {
                 *grade = (*grade).min(grade_tail(&request.tail, &nodes.tails[row]));
             }
-            ranks[row] = match *grade {
+            ranks[row] = match bars[row].limit(*grade) {
                 Fit::None => CLOSED,
                 fit => ((fit as i64) << GRADE_SHIFT) + ranks[row].clamp(-SCORE_LIMIT, SCORE_LIMIT),
             };

@@ -6,7 +6,7 @@ use super::drive::Scene;
 use super::place::{self, Bounds, Reach, Shortfall};
 use super::worksheet::{Portion, Sheet};
 use crate::class::ClassId;
-use crate::policy::Obstacle;
+use crate::policy::{Bar, Obstacle};
 use crate::resource::{Dim, ResourceVec};
 use crate::statement::{Checkpoint, Statement};
 use crate::verdict::{Reason, Verdict};
@@ -79,7 +79,7 @@ fn class_shortfall(
     placed: u32,
     lacks: &str,
 ) -> Verdict {
-    let nodes = tally_obstacles(scene.ranking(class).obstacles());
+    let nodes = tally_bars(scene.ranking(class).bars());
     if nodes.open == 0 {
         let message = format!("none of {} nodes matches: {}", nodes.all, nodes.text);
         return Verdict::new(Reason::NoNodeMatches, message);
@@ -111,11 +111,10 @@ struct Tally {
     text: String,
 }
 
-fn tally_obstacles(obstacles: &[Obstacle]) -> Tally {
-    use Obstacle::{Absent, NodeAffinity, Other, Taint, Unschedulable};
-    let count = |kind| obstacles.iter().filter(|&&obstacle| obstacle == kind).count();
-    let present = obstacles.len() - count(Absent);
-    let parts: Vec<String> = [Unschedulable, NodeAffinity, Taint, Other]
+fn tally_bars(bars: &[Bar]) -> Tally {
+    let count = |kind| bars.iter().filter(|bar| bar.later == kind).count();
+    let present = bars.len() - count(Obstacle::Absent);
+    let parts: Vec<String> = Obstacle::ALL
         .into_iter()
         .map(|kind| (count(kind), kind))
         .filter(|&(nodes, _)| nodes > 0)
@@ -141,10 +140,10 @@ fn needed(scene: &Scene<'_, '_>, job: Entity, class: ClassId) -> u32 {
 fn slots_when_empty(scene: &mut Scene<'_, '_>, class: ClassId, enough: u32) -> u64 {
     let open: Vec<usize> = scene
         .ranking(class)
-        .obstacles()
+        .bars()
         .iter()
         .enumerate()
-        .filter(|(_, obstacle)| **obstacle == Obstacle::None)
+        .filter(|(_, bar)| bar.later == Obstacle::None)
         .map(|(row, _)| row)
         .collect();
     let request = &scene.classes.get(class).request;
@@ -165,12 +164,8 @@ fn slots_when_empty(scene: &mut Scene<'_, '_>, class: ClassId, enough: u32) -> u
 
 /// How many matching nodes are short of what: each node counts under the first thing it lacks.
 fn short_dims(scene: &mut Scene<'_, '_>, class: ClassId) -> String {
-    let open: Vec<bool> = scene
-        .ranking(class)
-        .obstacles()
-        .iter()
-        .map(|&obstacle| obstacle == Obstacle::None)
-        .collect();
+    let bars = scene.ranking(class).bars();
+    let open: Vec<bool> = bars.iter().map(|bar| bar.later == Obstacle::None).collect();
     let request = &scene.classes.get(class).request;
     let nodes = scene.cluster.columns();
     let mut short: Vec<(Dim, u32)> = Vec::new();

@@ -307,11 +307,15 @@ fn redeem(
     let item = scene.cluster.task(task);
     let (class, request) = (item.membership.class, (item.request.0, item.tail.0.clone()));
     let row = scene.cluster.node(node).place.row as usize;
-    if scene.ranking(class).obstacles()[row] != Obstacle::None {
+    let bar = scene.ranking(class).bars()[row];
+    if bar.is_closed() {
         return None;
     }
     let room = scene.cluster.node(node);
-    if !request.0.fits(&room.idle.0) || !request.1.fits(&room.tails.idle) {
+    if bar.now != Obstacle::None
+        || !request.0.fits(&room.idle.0)
+        || !request.1.fits(&room.tails.idle)
+    {
         return Some(Placement::Kept);
     }
     let done = statement.allocate(&mut scene.cluster, task, node);

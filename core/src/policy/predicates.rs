@@ -7,7 +7,7 @@
 //!
 //! Arguments: `predicate.NodeAffinityEnable` and `predicate.TaintTolerationEnable`, both true.
 
-use super::{Obstacle, Pairing, Point, Policy};
+use super::{Bar, Obstacle, Pairing, Point, Policy};
 use crate::config::Arguments;
 use crate::delta::TaintEffect;
 use crate::world::{NodeTaint, Symbol};
@@ -36,22 +36,22 @@ impl Policy for Predicates {
         &[Point::Filter]
     }
 
-    fn filter(&self, pairing: &Pairing<'_>, obstacles: &mut [Obstacle]) {
+    fn filter(&self, pairing: &Pairing<'_>, bars: &mut [Bar]) {
         let class = pairing.class;
         let match_nodes = self.node_affinity && !class.nodes.is_open();
         let unschedulable = Symbol::UNSCHEDULABLE;
-        for (obstacle, rules) in obstacles.iter_mut().zip(pairing.nodes.rules) {
-            if *obstacle != Obstacle::None {
+        for (bar, rules) in bars.iter_mut().zip(pairing.nodes.rules) {
+            if bar.is_closed() {
                 continue;
             }
             if rules.unschedulable && !class.tolerances.bears_unschedulable(unschedulable) {
-                *obstacle = Obstacle::Unschedulable;
+                bar.raise(Obstacle::Unschedulable);
             } else if match_nodes && !class.nodes.admits(rules, pairing.symbols) {
-                *obstacle = Obstacle::NodeAffinity;
+                bar.raise(Obstacle::NodeAffinity);
             } else if self.taints
                 && rules.taints.iter().any(|taint| repels(taint) && !class.tolerances.bears(taint))
             {
-                *obstacle = Obstacle::Taint;
+                bar.raise(Obstacle::Taint);
             }
         }
     }

@@ -6,7 +6,7 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Resource;
 use glam::I64Vec2;
 
-use super::{Obstacle, Pairing, Point, Policy, Purpose, SearchSpace, Unit, Vote, build};
+use super::{Bar, Obstacle, Pairing, Point, Policy, Purpose, SearchSpace, Unit, Vote, build};
 use crate::class::Class;
 use crate::config::{Gates, SchedulerConfig};
 use crate::ids::{Name, TimeMs};
@@ -97,14 +97,14 @@ impl Policies {
     }
 
     /// Filters: a node excluded by any plugin is excluded.
-    pub fn filter(&self, pairing: &Pairing<'_>, obstacles: &mut [Obstacle]) {
-        for (obstacle, identity) in obstacles.iter_mut().zip(pairing.nodes.identities) {
+    pub fn filter(&self, pairing: &Pairing<'_>, bars: &mut [Bar]) {
+        for (bar, identity) in bars.iter_mut().zip(pairing.nodes.identities) {
             if !identity.present {
-                *obstacle = Obstacle::Absent;
+                bar.raise(Obstacle::Absent);
             }
         }
         for policy in self.at(Point::Filter) {
-            policy.filter(pairing, obstacles);
+            policy.filter(pairing, bars);
         }
     }
 
