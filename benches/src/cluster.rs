@@ -114,6 +114,7 @@ fn group(index: usize, members: usize) -> ClusterDelta {
         topology: None,
         subgroups: Vec::new(),
         phase: GroupPhase::Pending,
+        report: muster_core::status::GroupReport::default(),
     }))
 }
 

@@ -7,6 +7,7 @@ use std::fmt;
 
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceList;
+use crate::status::GroupReport;
 
 /// One change of the cluster, queued by the outside and drained in batches before a cycle.
 #[derive(Clone, Debug, PartialEq)]
@@ -302,6 +303,8 @@ pub struct PodGroupFacts {
     pub subgroups: Vec<SubGroupPolicy>,
     /// `status.phase` as last written.
     pub phase: GroupPhase,
+    /// The rest of `status` as last written, so that a restart writes nothing again.
+    pub report: GroupReport,
 }
 
 /// Phase of a PodGroup.

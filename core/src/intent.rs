@@ -2,6 +2,7 @@
 
 use crate::delta::GroupPhase;
 use crate::ids::{Name, ObjectKey};
+use crate::status::{GroupReport, QueueReport};
 
 /// A call the outside is to make. Each names what it expects, so that making it twice is harmless.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,12 +34,22 @@ pub enum Intent {
         /// The node held for it.
         node: Option<Name>,
     },
-    /// Write the phase of a PodGroup.
-    GroupPhase {
+    /// Write the status of a PodGroup; given when phase, counters or the class of its condition
+    /// change.
+    GroupStatus {
         /// Which PodGroup.
         group: ObjectKey,
-        /// Its new phase.
+        /// Its phase.
         phase: GroupPhase,
+        /// The rest of its status.
+        report: GroupReport,
+    },
+    /// Write the status of a queue; given when what it uses or is due changes.
+    QueueStatus {
+        /// Which queue.
+        queue: Name,
+        /// Its status.
+        report: QueueReport,
     },
 }
 

@@ -6,6 +6,7 @@
 pub mod resource;
 pub mod ids;
 pub mod delta;
+pub mod status;
 pub mod intent;
 pub mod config;
 pub mod kernel;

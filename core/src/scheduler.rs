@@ -7,12 +7,13 @@ use bevy_ecs::prelude::{Schedule, World};
 use crate::class::{Classes, Rankings};
 use crate::config::SchedulerConfig;
 use crate::cycle::ingest::{self, Dirty, Inbox, SetAside};
-use crate::cycle::{self, NextDue, Now, Outcome, Settings, Stopwatch};
-use crate::delta::{ClusterDelta, GroupPhase, ObjectRef};
+use crate::cycle::{self, NextDue, Now, Outcome, Settings, Stopwatch, ToldQueues};
+use crate::delta::{ClusterDelta, GroupPhase, ObjectRef, QueueState};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::intent::{Decision, Intent};
 use crate::policy::Policies;
 use crate::resource::Quantity;
+use crate::status::{Condition, QueueReport};
 use crate::verdict::Reason;
 use crate::world::{
     self, ChangeLog, ClusterTotals, Directory, DomainIndex, Names, PriorityClasses, Symbols,
@@ -63,6 +64,7 @@ impl Scheduler {
         world.init_resource::<Outcome>();
         world.init_resource::<Now>();
         world.init_resource::<NextDue>();
+        world.init_resource::<ToldQueues>();
         let mut names = Names::default();
         world.insert_resource(Policies::new(config, &mut names.0));
         world.insert_resource(names);
@@ -98,7 +100,9 @@ impl Scheduler {
         let (world, schedule) = (&mut self.world, &mut self.schedule);
         self.pool.install(|| schedule.run(world));
         let outcome = std::mem::take(&mut self.world.resource_mut::<Outcome>().0);
-        self.settled = if outcome.decisions.is_empty() && outcome.intents.is_empty() {
+        // What a queue uses is written for others to read: it gives nobody anything to do.
+        let stirs = |intent: &Intent| !matches!(intent, Intent::QueueStatus { .. });
+        self.settled = if outcome.decisions.is_empty() && !outcome.intents.iter().any(stirs) {
             Settled::Until(self.world.resource::<NextDue>().0)
         } else {
             Settled::No
@@ -160,6 +164,12 @@ pub struct PodView {
     pub job: Option<ObjectKey>,
     /// Why it waits, if it does: its own reason, else its job's.
     pub reason: Option<Reason>,
+    /// The same for people.
+    pub message: Option<String>,
+    /// The reason of its condition `PodScheduled=False`: `Schedulable` if it would have a place but
+    /// for the rest of its gang, else `Unschedulable`. None if it does not wait, or is gated: then
+    /// the condition is not the scheduler's.
+    pub unscheduled: Option<&'static str>,
 }
 
 /// A job as the scheduler sees it.
@@ -183,6 +193,8 @@ pub struct JobView {
     pub reason: Option<Reason>,
     /// The same for people, with numbers.
     pub message: Option<String>,
+    /// Conditions as last told to the outside, or read from it.
+    pub conditions: Vec<Condition>,
 }
 
 /// A queue as the scheduler sees it.
@@ -194,10 +206,22 @@ pub struct QueueView {
     pub allocated: Vec<(Name, Quantity)>,
     /// Its due, as far as a plugin computes one, sorted by name.
     pub deserved: Vec<(Name, Quantity)>,
+    /// What it uses above a due that a plugin computed, sorted by name.
+    pub borrowed: Vec<(Name, Quantity)>,
+    /// Does it take jobs?
+    pub state: QueueState,
     /// Largest part of its due (or of the cluster) it uses, in parts per million.
     pub share_ppm: u64,
     /// Its hard limit, sorted by name.
     pub capability: Vec<(Name, Quantity)>,
     /// Room kept for it, sorted by name.
     pub guarantee: Vec<(Name, Quantity)>,
+}
+
+impl QueueView {
+    /// What the queue's status says.
+    pub(crate) fn report(self) -> QueueReport {
+        let Self { state, allocated, deserved, share_ppm, borrowed, .. } = self;
+        QueueReport { state, allocated, deserved, share_ppm, borrowed }
+    }
 }

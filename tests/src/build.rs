@@ -184,6 +184,7 @@ pub fn group(name: &str, min_member: u32) -> Built<PodGroupFacts> {
         topology: None,
         subgroups: Vec::new(),
         phase: GroupPhase::Pending,
+        report: muster_core::status::GroupReport::default(),
     })
 }
 

@@ -118,9 +118,11 @@ impl Outside {
             Intent::Nominate { pod, uid, node } => {
                 self.change(&pod, &uid, |pod| pod.nominated = node)
             }
-            Intent::GroupPhase { group, phase } => {
+            Intent::QueueStatus { .. } => None,
+            Intent::GroupStatus { group, phase, report } => {
                 let facts = self.groups.get_mut(&group)?;
                 facts.phase = phase;
+                facts.report = report;
                 Some(ClusterDelta::PodGroup(Box::new(facts.clone())))
             }
         }

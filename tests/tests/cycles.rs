@@ -9,6 +9,7 @@ use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::intent::{Decision, DecisionOp, Intent};
 use muster_core::resource::Quantity;
 use muster_core::scheduler::{PodView, Scheduler};
+use muster_core::status::GroupReport;
 use muster_tests::build::{group, key, node, pod};
 use muster_tests::cluster::{DOMAINS, any_cluster};
 use muster_tests::outside::{Dice, Outside};
@@ -170,15 +171,26 @@ fn story(
     Ok(story)
 }
 
+fn group_status(intent: &Intent) -> Option<(&ObjectKey, GroupPhase, &GroupReport)> {
+    match intent {
+        Intent::GroupStatus { group, phase, report } => Some((group, *phase, report)),
+        _ => None,
+    }
+}
+
 #[test]
 fn a_gang_that_lost_members_says_so_in_the_same_cycle() {
     let mut scheduler = scheduler(&everything());
     let member = pod("g-a-0").group("g").ask("cpu", 1).running_on("n1");
     scheduler.feed([node("n1").offer("cpu", 4).into(), group("g", 2).into(), member.into()]);
-    let phase = GroupPhase::Unknown;
+    let intents = scheduler.run_cycle(time(0)).intents;
+    let told: Vec<_> = intents.iter().filter_map(group_status).collect();
+    let [(group, phase, report)] = &told[..] else { panic!("told once: {intents:?}") };
+    assert_eq!((*group, *phase), (&key("g"), GroupPhase::Unknown));
+    assert_eq!((report.running, &*report.conditions[0].reason), (1, "NotEnoughTasks"));
     assert_eq!(
-        scheduler.run_cycle(time(0)).intents,
-        [Intent::GroupPhase { group: key("g"), phase }]
+        report.conditions[0].message,
+        "1/2 tasks in gang unschedulable: GangIncomplete: 1 of the 2 pods the gang needs exist"
     );
     assert_eq!(scheduler.run_cycle(time(1)).intents, []);
 }

@@ -9,16 +9,21 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 /// All that can be asked of a scheduler, as one text. Why something waits is the word of an action,
-/// and the phase Unknown rests on it; without actions neither is knowledge.
+/// and the phase Unknown, which stands where Running or Pending would, and the conditions rest on it;
+/// without actions none of it is knowledge.
 fn knowledge(scheduler: &mut Scheduler) -> String {
     let (mut pods, mut jobs) = (scheduler.pods(), scheduler.jobs());
     for pod in &mut pods {
-        pod.reason = None;
+        (pod.reason, pod.message, pod.unscheduled) = (None, None, None);
     }
     for job in &mut jobs {
         (job.phase, job.reason, job.message) = (GroupPhase::Pending, None, None);
+        job.conditions.clear();
     }
-    let known = scheduler.fingerprint().replace(" Unknown [", " Pending [");
+    let mut known = scheduler.fingerprint();
+    for phase in [" Unknown [", " Running ["] {
+        known = known.replace(phase, " Pending [");
+    }
     let (queues, aside) = (scheduler.queues(), scheduler.set_aside());
     format!("{known}\n{pods:#?}\n{jobs:#?}\n{queues:#?}\n{aside:#?}")
 }

@@ -12,8 +12,10 @@ use super::drive::{Scene, Turn, drive};
 use super::place::{self, Bounds, Reach};
 use super::worksheet::{Portion, Sheet};
 use super::{enqueue, explain};
+use crate::delta::ObjectRef;
 use crate::statement::Statement;
 use crate::verdict::{Reason, Verdict};
+use crate::world::{Cluster, JobKey, LastTransaction};
 
 pub(super) fn allocate(mut scene: Scene<'_, '_>) {
     place_jobs(&mut scene, "allocate", Portion::Requesting);
@@ -45,8 +47,8 @@ fn eligible(scene: &mut Scene<'_, '_>, action: &'static str) -> Vec<Entity> {
 fn may_be_tried(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity) -> bool {
     let item = scene.cluster.job(job);
     if !item.identity.present {
-        let message = format!("PodGroup {} does not exist (yet)", item.identity.key);
-        scene.judge(job, Some(Verdict::new(Reason::NotAdmitted, message)));
+        let verdict = absent(scene, &item.identity.key);
+        scene.judge(job, Some(verdict));
         // Nobody asks for the gang any more: its room is not kept for it.
         release(scene, action, job);
         return false;
@@ -56,16 +58,27 @@ fn may_be_tried(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity) ->
         scene.judge(job, Some(verdict));
         return false;
     }
-    if let Some(until) = item.backoff.until.filter(|&until| until > scene.now.0) {
+    if item.backoff.until.is_some_and(|until| until > scene.now.0) {
+        // The length of the pause, not what is left of it: the text stays while the job waits.
         let message = format!(
-            "{} binds failed in a row; the next attempt comes in {} s",
+            "{} binds failed in a row; it pauses {} s before the next attempt",
             item.backoff.failures,
-            (until.0 - scene.now.0.0 + 999) / 1000
+            (item.backoff.pause_ms + 999) / 1000
         );
         scene.judge(job, Some(Verdict::new(Reason::BindBackoff, message)));
         return false;
     }
     enqueue::is_admitted(scene, job)
+}
+
+/// Why a PodGroup that pods name is not there.
+fn absent(scene: &Scene<'_, '_>, key: &JobKey) -> Verdict {
+    match scene.aside.0.get(&ObjectRef::PodGroup(key.object().clone())) {
+        Some(why) => {
+            Verdict::new(Reason::SetAside, format!("its PodGroup cannot be understood: {why}"))
+        }
+        None => Verdict::new(Reason::NotAdmitted, format!("PodGroup {key} does not exist (yet)")),
+    }
 }
 
 fn serve(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity, sheet: &mut Sheet) -> Turn {
@@ -86,11 +99,25 @@ fn serve(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity, sheet: &m
         Reach::Short(shortfall) => {
             // What nodes lack is seen while the part that fits still has its places.
             let lacks = explain::lacks(scene, &shortfall);
+            forget_attempt(scene, job);
             statement.discard(&mut scene.cluster);
             release_uncovered(scene, action, job);
             let verdict = explain::shortfall(scene, job, &shortfall, &lacks);
             scene.judge(job, Some(verdict));
             Turn::Over
+        }
+    }
+}
+
+/// Drops what an earlier attempt had in mind for the job's tasks: reports speak of the last one.
+fn forget_attempt(scene: &mut Scene<'_, '_>, job: Entity) {
+    let Cluster { jobs, tasks, .. } = &mut scene.cluster;
+    let Ok(item) = jobs.get(job) else { return };
+    for &task in &item.members.0 {
+        if let Ok(mut task) = tasks.get_mut(task)
+            && task.last.0.is_some()
+        {
+            *task.last = LastTransaction(None);
         }
     }
 }

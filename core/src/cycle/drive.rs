@@ -12,6 +12,7 @@ use bevy_ecs::system::SystemParam;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::ingest::SetAside;
 use super::worksheet::Sheet;
 use super::{Deadline, Now, Outcome, Settings};
 use crate::class::{ClassId, Classes, Ranking, Rankings, Rules};
@@ -29,6 +30,7 @@ pub(super) struct Scene<'w, 's> {
     pub(super) names: Res<'w, Names>,
     pub(super) settings: Res<'w, Settings>,
     pub(super) now: Res<'w, Now>,
+    pub(super) aside: Res<'w, SetAside>,
     pub(super) rankings: ResMut<'w, Rankings>,
     pub(super) outcome: ResMut<'w, Outcome>,
 }

@@ -6,9 +6,8 @@ use bevy_ecs::entity::Entity;
 
 use super::Admission;
 use super::drive::Scene;
-use crate::delta::{GroupPhase, QueueState};
+use crate::delta::{GroupPhase, ObjectRef, QueueState};
 use crate::verdict::{Reason, Verdict};
-use crate::world::Cluster;
 
 pub(super) fn enqueue(mut scene: Scene<'_, '_>) {
     let pending: Vec<Entity> = scene
@@ -19,7 +18,7 @@ pub(super) fn enqueue(mut scene: Scene<'_, '_>) {
         .map(|job| job.entity)
         .collect();
     for job in pending {
-        match admit(&scene.cluster, job) {
+        match admit(&scene, job) {
             Ok(()) => scene.cluster.job_mut(job).spec.phase = GroupPhase::Inqueue,
             Err(verdict) => scene.judge(job, Some(verdict)),
         }
@@ -34,7 +33,7 @@ pub(super) fn is_admitted(scene: &mut Scene<'_, '_>, job: Entity) -> bool {
     if scene.settings.admission == Admission::Enqueue {
         return false;
     }
-    let admitted = admit(&scene.cluster, job);
+    let admitted = admit(scene, job);
     if admitted.is_ok() {
         scene.cluster.job_mut(job).spec.phase = GroupPhase::Inqueue;
     }
@@ -44,11 +43,14 @@ pub(super) fn is_admitted(scene: &mut Scene<'_, '_>, job: Entity) -> bool {
     passed
 }
 
-fn admit(cluster: &Cluster<'_, '_>, job: Entity) -> Result<(), Verdict> {
-    let queue = cluster.queue(cluster.job(job).spec.queue);
+fn admit(scene: &Scene<'_, '_>, job: Entity) -> Result<(), Verdict> {
+    let queue = scene.cluster.queue(scene.cluster.job(job).spec.queue);
     let name = &queue.identity.name;
     if !queue.identity.present {
-        let message = format!("queue {name:?} does not exist; create it or name another one");
+        let message = match scene.aside.0.get(&ObjectRef::Queue(name.clone())) {
+            Some(why) => format!("queue {name:?} cannot be understood: {why}"),
+            None => format!("queue {name:?} does not exist; create it or name another one"),
+        };
         return Err(Verdict::new(Reason::NotAdmitted, message));
     }
     match queue.spec.state {

@@ -21,7 +21,7 @@ use bevy_ecs::prelude::{IntoScheduleConfigs, Resource, Schedule};
 use bevy_ecs::schedule::ScheduleLabel;
 use bevy_ecs::schedule::SingleThreadedExecutor;
 
-pub(crate) use reflect::NextDue;
+pub(crate) use reflect::{NextDue, ToldQueues};
 
 use crate::config::{SchedulerConfig, Tuning};
 use crate::ids::TimeMs;

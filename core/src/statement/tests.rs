@@ -77,6 +77,7 @@ fn group(name: &str, queue: &str) -> ClusterDelta {
         topology: None,
         subgroups: Vec::new(),
         phase: crate::delta::GroupPhase::Inqueue,
+        report: crate::status::GroupReport::default(),
     }))
 }
 

@@ -8,6 +8,7 @@ use super::task::TaskStatus;
 use crate::delta::{GroupPhase, SubGroupPolicy, TopologyWish};
 use crate::ids::{Name, TimeMs};
 use crate::resource::ResourceVec;
+use crate::status::GroupReport;
 use crate::verdict::Verdict;
 
 /// Who the job is.
@@ -21,8 +22,8 @@ pub struct JobIdentity {
     pub created: TimeMs,
     /// Has the PodGroup been seen and not gone? Pods may name it before.
     pub present: bool,
-    /// Phase last told to the outside, or read from it.
-    pub announced: Option<GroupPhase>,
+    /// Status last told to the outside, or read from it.
+    pub announced: Option<(GroupPhase, GroupReport)>,
 }
 
 /// What the job asks for.
@@ -209,4 +210,6 @@ pub struct JobBackoff {
     pub failures: u32,
     /// No attempt before this time.
     pub until: Option<TimeMs>,
+    /// How long the pause is that ends then.
+    pub pause_ms: i64,
 }

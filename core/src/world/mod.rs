@@ -43,4 +43,5 @@ pub use task::{
     Assumed, Assumption, Labels, LastTransaction, Membership, Observed, PrioritySource, Request,
     RequestTail, Seat, TaskIdentity, TaskStatus, TaskTraits, status_of,
 };
+pub(crate) use view::view_queue;
 pub use view::{jobs, pods, queues};

@@ -7,11 +7,11 @@ use super::names::Names;
 use super::node::ClusterTotals;
 use super::rows::{Job, JobReadOnlyItem, Node, Queue, QueueReadOnlyItem, Task, TaskReadOnlyItem};
 
-use super::task::TaskStatus;
+use super::task::{Assumption, TaskStatus};
 use crate::ids::Name;
 use crate::resource::{Dim, Quantity, ResourceNames, ResourceVec};
 use crate::scheduler::{JobView, PodView, QueueView};
-use crate::verdict::Reason;
+use crate::verdict::{Reason, Verdict};
 
 /// Every pod, sorted by key.
 pub fn pods(world: &mut World) -> Vec<PodView> {
@@ -32,12 +32,15 @@ fn view_pods(
             let seen_on = task.observed.node.and_then(name);
             let node = node.and_then(name);
             let job = task.membership.job.and_then(|job| jobs.get(job).ok());
+            let wait = job.as_ref().and_then(|job| wait(&task, job, node.as_ref()));
             PodView {
                 key: task.identity.key.clone(),
                 status: status.as_str(),
                 nominated: node.clone().filter(|_| held),
                 node: node.filter(|_| !held).or(seen_on),
-                reason: job.as_ref().and_then(|job| reason(&task, job)),
+                reason: wait.as_ref().map(|wait| wait.verdict.reason),
+                unscheduled: wait.as_ref().and_then(|wait| wait.unscheduled),
+                message: wait.map(|wait| wait.verdict.message),
                 job: job.map(|job| job.identity.key.object().clone()),
             }
         })
@@ -46,14 +49,44 @@ fn view_pods(
     pods
 }
 
+/// Why a pod waits, and how its condition says so.
+struct Wait {
+    verdict: Verdict,
+    unscheduled: Option<&'static str>,
+}
+
 /// Why a pod waits: a gate of its own, else whatever keeps its job.
-fn reason(task: &TaskReadOnlyItem<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> Option<Reason> {
-    match task.status().0 {
-        TaskStatus::Pending if task.traits.gated => Some(Reason::Gated),
-        TaskStatus::Pending => job.verdict.0.as_ref().map(|verdict| verdict.reason),
-        TaskStatus::Pipelined => Some(Reason::WaitingForVictims),
+fn wait(
+    task: &TaskReadOnlyItem<'_, '_>,
+    job: &JobReadOnlyItem<'_, '_>,
+    node: Option<&Name>,
+) -> Option<Wait> {
+    const UNSCHEDULABLE: Option<&str> = Some("Unschedulable");
+    match (task.status().0, job.verdict.0.as_ref()) {
+        (TaskStatus::Pending, _) if task.traits.gated => {
+            let verdict = Verdict::new(Reason::Gated, "a scheduling gate of its own holds it");
+            Some(Wait { verdict, unscheduled: None })
+        }
+        (TaskStatus::Pending, Some(verdict)) if task.last.0.is_some_and(is_place) => {
+            let message = format!("would fit, but waits for its gang: {}", verdict.message);
+            let verdict = Verdict::new(verdict.reason, message);
+            Some(Wait { verdict, unscheduled: Some("Schedulable") })
+        }
+        (TaskStatus::Pending, Some(verdict)) => {
+            Some(Wait { verdict: verdict.clone(), unscheduled: UNSCHEDULABLE })
+        }
+        (TaskStatus::Pipelined, _) => {
+            let node = node.map_or("a node", |name| name);
+            let message = format!("room is held for it on {node}, which is being freed");
+            let verdict = Verdict::new(Reason::WaitingForVictims, message);
+            Some(Wait { verdict, unscheduled: UNSCHEDULABLE })
+        }
         _ => None,
     }
+}
+
+fn is_place(assumption: Assumption) -> bool {
+    matches!(assumption, Assumption::Allocated(_))
 }
 
 /// Every job, sorted by key.
@@ -77,6 +110,12 @@ fn view_jobs(jobs: Query<'_, '_, Job>, queues: Query<'_, '_, Queue>) -> Vec<JobV
             pending: job.counts.pending(),
             reason: job.verdict.0.as_ref().map(|verdict| verdict.reason),
             message: job.verdict.0.as_ref().map(|verdict| verdict.message.clone()),
+            conditions: job
+                .identity
+                .announced
+                .as_ref()
+                .map(|told| told.1.conditions.clone())
+                .unwrap_or_default(),
         })
         .collect();
     views.sort_by(|a, b| a.key.cmp(&b.key));
@@ -102,7 +141,8 @@ fn view_queues(
     views
 }
 
-fn view_queue(
+/// One queue.
+pub(crate) fn view_queue(
     queue: &QueueReadOnlyItem<'_, '_>,
     names: &ResourceNames,
     capacity: &ResourceVec,
@@ -112,14 +152,28 @@ fn view_queue(
         Some(deserved) => list(deserved, names),
         None => given(&queue.spec.deserved),
     };
+    let due = queue.deserved.0.as_ref();
     QueueView {
         name: queue.identity.name.clone(),
+        state: queue.spec.state,
+        borrowed: due
+            .map(|due| list(&above(&queue.usage.allocated, due), names))
+            .unwrap_or_default(),
         allocated: list(&queue.usage.allocated, names),
         share_ppm: share_ppm(&queue.usage.allocated, queue.deserved.0.as_ref().unwrap_or(capacity)),
         deserved,
         capability: given(&queue.spec.capability),
         guarantee: given(&queue.spec.guarantee),
     }
+}
+
+/// What is used above the due.
+fn above(used: &ResourceVec, due: &ResourceVec) -> ResourceVec {
+    let mut above = ResourceVec::default();
+    for (dim, amount) in used.iter().filter(|&(dim, _)| dim != Dim::PODS) {
+        above.set(dim, (amount - due.get(dim)).max(0));
+    }
+    above
 }
 
 fn list(vector: &ResourceVec, names: &ResourceNames) -> Vec<(Name, Quantity)> {

@@ -115,6 +115,9 @@ pub(super) fn run(args: &SimulateArgs, out: &mut dyn Write) -> Result<Outcome, C
             for warning in &result.warnings {
                 eprintln!("warning: {warning}");
             }
+            for (object, why) in &result.set_aside {
+                eprintln!("warning: {object} is set aside: {why}");
+            }
             for violation in result.violations.iter().flatten() {
                 let rule = violation.invariant.as_str();
                 eprintln!("violated {rule} in cycle {}: {}", violation.cycle, violation.sentence);

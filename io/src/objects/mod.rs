@@ -28,7 +28,9 @@ pub use pod::{
     Affinity, Container, ContainerPort, NodeAffinity, NodeSelector, Pod, PodAffinity, PodSpec,
     PodStatus, PreferredTerm, Resources, SchedulingGate, Toleration, Volume,
 };
-pub use podgroup::{NetworkTopology, PodGroup, PodGroupSpec, PodGroupStatus, SubGroupPolicy};
+pub use podgroup::{
+    NetworkTopology, PodGroup, PodGroupCondition, PodGroupSpec, PodGroupStatus, SubGroupPolicy,
+};
 pub use priority_class::PriorityClass;
 pub use queue::{Guarantee, Queue, QueueSpec, QueueStatus};
 pub use scalar::{ResourceMap, Scalar};

@@ -75,4 +75,27 @@ pub struct SubGroupPolicy {
 pub struct PodGroupStatus {
     /// `Pending`, `Inqueue`, `Running`, `Unknown` or `Completed`; absent is `Pending`.
     pub phase: Option<String>,
+    /// What holds of it, and what held once.
+    pub conditions: Vec<PodGroupCondition>,
+    /// Pods that run.
+    pub running: u32,
+    /// Pods that ended well.
+    pub succeeded: u32,
+    /// Pods that failed.
+    pub failed: u32,
+}
+
+/// One entry of `status.conditions`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct PodGroupCondition {
+    /// `Unschedulable` or `Scheduled`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// A constant.
+    pub reason: String,
+    /// The same for people.
+    pub message: String,
 }

@@ -50,4 +50,6 @@ pub struct Guarantee {
 pub struct QueueStatus {
     /// `Open`, `Closing`, `Closed` or `Unknown`; absent is `Open`.
     pub state: Option<String>,
+    /// What its pods and those of its children use.
+    pub allocated: ResourceMap,
 }

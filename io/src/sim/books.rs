@@ -203,7 +203,28 @@ impl Books {
         }
     }
 
+    /// Enters a pod that was set aside: it waits, and asks for nothing that could be counted.
+    pub fn set_pod_aside(&mut self, key: &ObjectKey, uid: &str, job: ObjectKey) {
+        self.drop_pod(key);
+        let entry = PodEntry {
+            uid: uid.into(),
+            job: job.clone(),
+            role: Name::default(),
+            ownership: Ownership::Ours,
+            status: PodStatus::Pending,
+            node: None,
+            nominated: None,
+            request: ResourceVec::default(),
+        };
+        self.jobs.entry(job.clone()).or_default().pods.insert(key.clone());
+        self.ever.extend([key.clone(), job]);
+        self.pods.insert(key.clone(), entry);
+    }
+
     fn set_aside(&mut self, object: &ObjectRef) {
+        if let ObjectRef::PodGroup(key) = object {
+            self.ever.insert(key.clone());
+        }
         match object {
             ObjectRef::Node(name) => self.drop_node(name),
             ObjectRef::Pod(key) => self.drop_pod(key),

@@ -255,11 +255,14 @@ mod tests {
             pending: 1,
             reason: Some(Reason::NotEnoughResources),
             message: Some("short of 1 cpu".into()),
+            conditions: Vec::new(),
         }];
         let queues = [QueueView {
             name: "default".into(),
             allocated: vec![("cpu".into(), Quantity::from_units(2))],
             deserved: Vec::new(),
+            borrowed: Vec::new(),
+            state: muster_core::delta::QueueState::Open,
             share_ppm: 0,
             capability: Vec::new(),
             guarantee: Vec::new(),

@@ -76,6 +76,7 @@ pub(crate) fn gang(name: &str, min_member: u32) -> PodGroupFacts {
         topology: None,
         subgroups: Vec::new(),
         phase: GroupPhase::Pending,
+        report: muster_core::status::GroupReport::default(),
     }
 }
 

@@ -12,6 +12,7 @@ mod expand;
 pub mod load;
 pub mod demo;
 pub mod cluster;
+mod aside;
 pub mod books;
 pub mod domains;
 mod story;

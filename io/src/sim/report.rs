@@ -10,16 +10,15 @@ use muster_core::ids::Name;
 use muster_core::intent::Decision;
 use muster_core::resource::{Format, Quantity};
 use muster_core::scheduler::{JobView, QueueView};
-use muster_core::verdict::Reason;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::books::PodEntry;
 use super::clock;
-use super::cluster::phase_text;
+use super::cluster::{phase_text, state_text};
 use super::expect::Verdict;
 use super::invariants::{Invariant, Violation};
-use super::run::{CycleRecord, RunResult};
+use super::run::{CycleRecord, PodWait, RunResult};
 
 /// Writes the result and a final newline.
 pub fn write_json(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
@@ -28,6 +27,7 @@ pub fn write_json(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Document<'a> {
     cycles: Vec<CycleLine<'a>>,
     pods: Pairs<Vec<(String, Pod<'a>)>>,
@@ -35,6 +35,14 @@ struct Document<'a> {
     queues: Pairs<Vec<(String, Queue)>>,
     invariants: InvariantCounts,
     expect: Vec<Assertion<'a>>,
+    set_aside: Vec<Aside<'a>>,
+}
+
+/// An object that could not be used, and why.
+#[derive(Serialize)]
+struct Aside<'a> {
+    object: String,
+    reason: &'a str,
 }
 
 impl<'a> Document<'a> {
@@ -42,12 +50,12 @@ impl<'a> Document<'a> {
         // Pods of other schedulers that wait somewhere are nobody's business here.
         let shown = |pod: &PodEntry| pod.ownership == Ownership::Ours || pod.node.is_some();
         let pods = result.books.pods.iter().filter(|(_, pod)| shown(pod));
-        let reason = |key| result.reasons.get(key).copied();
+        let wait = |key| result.waits.get(key);
         let evictions = |key| result.tally.by_pod.get(key).copied().unwrap_or_default();
         Self {
             cycles: result.cycles.iter().map(CycleLine::of).collect(),
             pods: Pairs(
-                pods.map(|(key, pod)| (key.to_string(), Pod::of(pod, evictions(key), reason(key))))
+                pods.map(|(key, pod)| (key.to_string(), Pod::of(pod, evictions(key), wait(key))))
                     .collect(),
             ),
             jobs: Pairs(result.jobs.iter().map(|j| (j.key.to_string(), Job::of(j))).collect()),
@@ -56,6 +64,11 @@ impl<'a> Document<'a> {
             ),
             invariants: invariant_counts(result.violations.as_deref()),
             expect: assertions(&result.expect),
+            set_aside: result
+                .set_aside
+                .iter()
+                .map(|(object, reason)| Aside { object: object.to_string(), reason })
+                .collect(),
         }
     }
 }
@@ -155,16 +168,45 @@ struct Pod<'a> {
     /// Why it waits, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
+    /// The same for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    /// What the scheduler says in the pod's conditions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    conditions: Vec<Condition<'a>>,
+}
+
+/// A condition as Kubernetes writes it.
+#[derive(Serialize)]
+struct Condition<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    status: &'static str,
+    reason: &'a str,
+    message: &'a str,
+}
+
+impl<'a> Condition<'a> {
+    fn of_job(held: &'a muster_core::status::Condition) -> Self {
+        let (kind, reason, message) = (held.kind.as_str(), &*held.reason, held.message.as_str());
+        Self { kind, status: "True", reason, message }
+    }
 }
 
 impl<'a> Pod<'a> {
-    fn of(pod: &'a PodEntry, evictions: u64, reason: Option<Reason>) -> Self {
+    fn of(pod: &'a PodEntry, evictions: u64, wait: Option<&'a PodWait>) -> Self {
+        let condition = wait.and_then(|wait| {
+            let (kind, status) = ("PodScheduled", "False");
+            Some(Condition { kind, status, reason: wait.unscheduled?, message: &wait.message })
+        });
         Self {
             status: pod.status.as_str(),
             node: pod.node.as_deref(),
             nominated_node: pod.nominated.as_deref(),
             evictions,
-            reason: reason.map(Reason::as_str),
+            reason: wait.map(|wait| wait.reason.as_str()),
+            message: wait.map(|wait| wait.message.as_str()),
+            conditions: condition.into_iter().collect(),
         }
     }
 }
@@ -180,6 +222,7 @@ struct Job<'a> {
     pending: u32,
     reason: Option<&'static str>,
     message: Option<&'a str>,
+    conditions: Vec<Condition<'a>>,
 }
 
 impl<'a> Job<'a> {
@@ -193,6 +236,7 @@ impl<'a> Job<'a> {
             pending: job.pending,
             reason: job.reason.map(muster_core::verdict::Reason::as_str),
             message: job.message.as_deref(),
+            conditions: job.conditions.iter().map(Condition::of_job).collect(),
         }
     }
 }
@@ -202,6 +246,8 @@ struct Queue {
     allocated: Pairs<Vec<(String, String)>>,
     deserved: Pairs<Vec<(String, String)>>,
     share: f64,
+    state: &'static str,
+    borrowed: Pairs<Vec<(String, String)>>,
 }
 
 impl Queue {
@@ -210,6 +256,8 @@ impl Queue {
             allocated: amounts(&queue.allocated),
             deserved: amounts(&queue.deserved),
             share: queue.share_ppm as f64 / 1e6,
+            state: state_text(queue.state),
+            borrowed: amounts(&queue.borrowed),
         }
     }
 }

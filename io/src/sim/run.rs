@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use muster_core::config::SchedulerConfig;
-use muster_core::delta::ClusterDelta;
+use muster_core::delta::{ClusterDelta, ObjectRef};
 use muster_core::ids::{ObjectKey, TimeMs};
 use muster_core::intent::{Decision, DecisionOp};
 use muster_core::resource::ResourceNames;
@@ -14,6 +14,7 @@ use muster_core::scheduler::{CycleOutcome, JobView, QueueView, Scheduler};
 use muster_core::verdict::Reason;
 use rayon::ThreadPool;
 
+use super::aside;
 use super::books::Books;
 use super::cluster::Cluster;
 use super::domains::DomainIndex;
@@ -57,6 +58,17 @@ pub enum Narration {
 /// Jobs up to which a run is told cycle by cycle.
 const TOLD_JOBS_MAX: usize = 200;
 
+/// Why a pod waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodWait {
+    /// Stable code.
+    pub reason: Reason,
+    /// The same for people.
+    pub message: String,
+    /// Reason of its condition `PodScheduled=False`, where the scheduler has one to write.
+    pub unscheduled: Option<&'static str>,
+}
+
 /// A run and how it came out.
 #[derive(Debug)]
 pub struct RunResult {
@@ -65,7 +77,9 @@ pub struct RunResult {
     /// The objects at the end.
     pub books: Books,
     /// Why pods wait at the end, those that do.
-    pub reasons: BTreeMap<ObjectKey, Reason>,
+    pub waits: BTreeMap<ObjectKey, PodWait>,
+    /// Objects set aside at the end, with the reason for each, sorted.
+    pub set_aside: Vec<(ObjectRef, String)>,
     /// The scheduler's jobs at the end.
     pub jobs: Vec<JobView>,
     /// The scheduler's queues at the end.
@@ -262,6 +276,12 @@ impl<'a> Run<'a> {
     fn enter(&mut self, deltas: Vec<ClusterDelta>) {
         for delta in &deltas {
             self.books.apply(delta);
+            if let ClusterDelta::SetAside { object: ObjectRef::Pod(key), .. } = delta
+                && let Some(pod) = self.cluster.pod(key)
+            {
+                let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+                self.books.set_pod_aside(key, uid, aside::job_of(key, pod));
+            }
         }
         self.unfed.extend(deltas);
     }
@@ -306,7 +326,11 @@ impl<'a> Run<'a> {
             due.iter().any(|&at| wanted(&self.scenario.expect[at].assertion))
         };
         let about_jobs = |a: &_| matches!(a, Assertion::Phase { .. } | Assertion::Reason { .. });
-        let jobs = if asks(about_jobs) { self.scheduler.jobs() } else { Vec::new() };
+        let jobs = if asks(about_jobs) {
+            aside::jobs(&mut self.scheduler, &self.cluster)
+        } else {
+            Vec::new()
+        };
         let queues = if asks(|a| matches!(a, Assertion::Queue { .. })) {
             self.scheduler.queues()
         } else {
@@ -326,9 +350,7 @@ impl<'a> Run<'a> {
             self.watch.ledger(self.books.audit(), self.cycles.len() as u32);
             self.watch.finish(&self.books);
         }
-        let aside = self.scheduler.set_aside();
-        self.warnings
-            .extend(aside.into_iter().map(|(object, why)| format!("{object} is set aside: {why}")));
+        let set_aside = self.scheduler.set_aside();
         let expect = self.scenario.expect.iter().zip(self.expect);
         let expect = expect
             .filter_map(|(expectation, verdict)| {
@@ -342,10 +364,10 @@ impl<'a> Run<'a> {
                 })
             })
             .collect();
-        let pods = self.scheduler.pods().into_iter();
         RunResult {
-            reasons: pods.filter_map(|pod| pod.reason.map(|reason| (pod.key, reason))).collect(),
-            jobs: self.scheduler.jobs(),
+            waits: pod_waits(&mut self.scheduler, &set_aside),
+            set_aside,
+            jobs: aside::jobs(&mut self.scheduler, &self.cluster),
             queues: self.scheduler.queues(),
             cycles: self.cycles,
             books: self.books,
@@ -374,6 +396,25 @@ impl<'a> Run<'a> {
             }
         }
     }
+}
+
+/// Why each waiting pod waits.
+fn pod_waits(
+    scheduler: &mut Scheduler,
+    set_aside: &[(ObjectRef, String)],
+) -> BTreeMap<ObjectKey, PodWait> {
+    let waits = scheduler.pods().into_iter().filter_map(|pod| {
+        let (reason, message) = (pod.reason?, pod.message.unwrap_or_default());
+        Some((pod.key, PodWait { reason, message, unscheduled: pod.unscheduled }))
+    });
+    let aside = set_aside.iter().filter_map(|(object, why)| match object {
+        ObjectRef::Pod(key) => {
+            let (reason, unscheduled) = (Reason::SetAside, Some("Unschedulable"));
+            Some((key.clone(), PodWait { reason, message: why.clone(), unscheduled }))
+        }
+        _ => None,
+    });
+    waits.chain(aside).collect()
 }
 
 /// Queues whose use, as the scheduler sees it, differs from what their pods add up to.

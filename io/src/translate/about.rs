@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::{Quantity, ResourceList};
 
-use super::TranslateError;
+use super::{Fault, TranslateError};
 use crate::objects::{Metadata, ObjectKind, ResourceMap, Scalar};
 
 /// Longest name Kubernetes allows.
@@ -68,7 +68,17 @@ impl<'a> About<'a> {
             key: self.key(),
             field: field.into(),
             problem: problem.into(),
+            fault: Fault::Input,
         }
+    }
+
+    /// An error about a field that reads well and makes no sense: the object is set aside.
+    pub(super) fn malformed(
+        &self,
+        field: impl Into<String>,
+        problem: impl Into<String>,
+    ) -> TranslateError {
+        TranslateError { fault: Fault::Object, ..self.fail(field, problem) }
     }
 
     /// Is the text a name an object of the cluster can have?

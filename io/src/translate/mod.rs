@@ -17,6 +17,7 @@ use muster_core::ids::ObjectKey;
 
 use crate::objects::{Object, ObjectKind};
 
+pub(crate) use pod::QUEUE_NAME;
 pub use unsupported::unsupported;
 
 /// Which pods are ours, by their `schedulerName`.
@@ -47,10 +48,21 @@ impl OwnerRule {
     }
 }
 
+/// Whose fault it is that an object cannot be understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// No API server would have taken it: a name, an amount or a word that is none. In a file this
+    /// is a typing error, and nothing of the file is used.
+    Input,
+    /// It reads well and makes no sense, as objects of real clusters do. It is set aside, and the
+    /// rest goes on, in a file too.
+    Object,
+}
+
 /// Why an object could not become a delta.
 ///
-/// In a file this is bad input; on a real cluster the object is set aside, counted and reported, and
-/// the rest goes on.
+/// On a real cluster the object is set aside, counted and reported, and the rest goes on; in a file
+/// that depends on the [`Fault`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} {}: {field}: {problem}", kind.title(key))]
 pub struct TranslateError {
@@ -62,6 +74,8 @@ pub struct TranslateError {
     pub field: String,
     /// What is wrong with it and what was expected.
     pub problem: String,
+    /// Is it the file's fault or the object's?
+    pub fault: Fault,
 }
 
 impl TranslateError {

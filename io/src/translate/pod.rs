@@ -4,14 +4,14 @@ use muster_core::delta::{Constraints, PodFacts, PodPhase, Toleration};
 use muster_core::ids::Name;
 
 use super::about::{About, annotation_or_label, pairs, preemptable};
-use super::{OwnerRule, TranslateError, node, request, selector};
+use super::{Fault, OwnerRule, TranslateError, node, request, selector};
 use crate::objects::{self, ObjectKind, Pod};
 
 /// Names the PodGroup a pod belongs to.
 const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
 
 /// Names the queue of a pod without PodGroup.
-const QUEUE_NAME: &str = "scheduling.volcano.sh/queue-name";
+pub(crate) const QUEUE_NAME: &str = "scheduling.volcano.sh/queue-name";
 
 /// Role of a pod within its gang.
 const TASK_SPEC: &str = "volcano.sh/task-spec";
@@ -43,7 +43,7 @@ pub(super) fn facts(pod: &Pod, owner: &OwnerRule) -> Result<PodFacts, TranslateE
         priority_class: about.optional_name("spec.priorityClassName", class)?,
         preemptable: preemptable(metadata),
         request: request::total(&about, &pod.spec)?,
-        constraints: constraints(&about, pod)?,
+        constraints: placed_or(node_name, constraints(&about, pod))?,
         labels: pairs(&metadata.labels),
         gates: gates.collect(),
         phase: phase(&about, pod.status.phase.as_deref())?,
@@ -51,6 +51,20 @@ pub(super) fn facts(pod: &Pod, owner: &OwnerRule) -> Result<PodFacts, TranslateE
         nominated: about.optional_name("status.nominatedNodeName", nominated)?,
         deleting: metadata.deletion_timestamp.is_some(),
     })
+}
+
+/// A pod that is on its node holds its room there, whatever its rules say: they have been followed or
+/// overruled already.
+fn placed_or(
+    node_name: &str,
+    constraints: Result<Constraints, TranslateError>,
+) -> Result<Constraints, TranslateError> {
+    match constraints {
+        Err(error) if error.fault == Fault::Object && !node_name.is_empty() => {
+            Ok(Constraints::default())
+        }
+        constraints => constraints,
+    }
 }
 
 fn annotation_path(key: &str) -> String {
@@ -89,7 +103,7 @@ fn constraints(about: &About<'_>, pod: &Pod) -> Result<Constraints, TranslateErr
         let field = format!("{root}.preferredDuringSchedulingIgnoredDuringExecution[{at}]");
         if !(1..=100).contains(&wish.weight) {
             let problem = format!("{} is not a weight; expected 1 to 100", wish.weight);
-            return Err(about.fail(format!("{field}.weight"), problem));
+            return Err(about.malformed(format!("{field}.weight"), problem));
         }
         let term = selector::node_term(about, &wish.preference, &format!("{field}.preference"))?;
         Ok((wish.weight, term))

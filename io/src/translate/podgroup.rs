@@ -3,6 +3,7 @@
 use muster_core::delta::{
     GroupPhase, PodGroupFacts, SubGroupPolicy, TierRef, TopologyMode, TopologyWish,
 };
+use muster_core::status::{Condition, ConditionKind, GroupReport};
 
 use super::about::{About, member, preemptable};
 use super::{TranslateError, selector};
@@ -33,7 +34,26 @@ pub(super) fn facts(group: &PodGroup) -> Result<PodGroupFacts, TranslateError> {
             .map(|(at, policy)| subgroup(&about, policy, &format!("spec.subGroupPolicy[{at}]")))
             .collect::<Result<_, _>>()?,
         phase: phase(&about, group.status.phase.as_deref())?,
+        report: report(&group.status),
     })
+}
+
+/// What the status says beside the phase. Conditions of other types are other people's, and one
+/// that does not hold says nothing.
+fn report(status: &objects::PodGroupStatus) -> GroupReport {
+    let conditions = status.conditions.iter().filter(|entry| entry.status == "True");
+    let conditions = conditions.filter_map(|entry| {
+        let kinds = [ConditionKind::Unschedulable, ConditionKind::Scheduled];
+        let kind = kinds.into_iter().find(|kind| kind.as_str() == entry.kind)?;
+        let (reason, message) = (entry.reason.as_str().into(), entry.message.clone());
+        Some(Condition { kind, reason, message })
+    });
+    GroupReport {
+        running: status.running,
+        succeeded: status.succeeded,
+        failed: status.failed,
+        conditions: conditions.collect(),
+    }
 }
 
 fn subgroup(

@@ -21,7 +21,9 @@ pub(super) fn facts(queue: &Queue) -> Result<QueueFacts, TranslateError> {
     };
     let parent = about.optional_name("spec.parent", &spec.parent)?;
     if parent.as_deref() == Some(queue.metadata.name.as_str()) {
-        return Err(about.fail("spec.parent", "names the queue itself; expected another queue"));
+        return Err(
+            about.malformed("spec.parent", "names the queue itself; expected another queue")
+        );
     }
     Ok(QueueFacts {
         name: about.name(),
@@ -41,7 +43,7 @@ pub(super) fn facts(queue: &Queue) -> Result<QueueFacts, TranslateError> {
 fn weight(about: &About<'_>, value: i64) -> Result<u32, TranslateError> {
     u32::try_from(value).ok().filter(|weight| (1..=WEIGHT_MAX).contains(weight)).ok_or_else(|| {
         let problem = format!("{value} is not a weight; expected 1 to {WEIGHT_MAX}");
-        about.fail("spec.weight", problem)
+        about.malformed("spec.weight", problem)
     })
 }
 

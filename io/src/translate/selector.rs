@@ -28,7 +28,7 @@ pub(super) fn node_term(
     let fields = requirements(about, &term.match_fields, &fields_path)?;
     for (at, requirement) in fields.iter().enumerate() {
         if &*requirement.key != "metadata.name" {
-            return Err(about.fail(
+            return Err(about.malformed(
                 format!("{fields_path}[{at}].key"),
                 format!("{:?} is not a field of nodes; expected metadata.name", requirement.key),
             ));
@@ -36,7 +36,7 @@ pub(super) fn node_term(
         if !matches!(requirement.operator, Operator::In | Operator::NotIn)
             || requirement.values.len() != 1
         {
-            return Err(about.fail(
+            return Err(about.malformed(
                 format!("{fields_path}[{at}]"),
                 "a field is compared by In or NotIn with exactly one value",
             ));
@@ -82,7 +82,7 @@ fn requirement(
     field: impl Fn() -> String,
 ) -> Result<Requirement, TranslateError> {
     if entry.key.is_empty() {
-        return Err(about.fail(format!("{}.key", field()), "is missing; expected a label key"));
+        return Err(about.malformed(format!("{}.key", field()), "is missing; expected a label key"));
     }
     let operator = match entry.operator.as_str() {
         "In" => Operator::In,
@@ -97,7 +97,7 @@ fn requirement(
                 Dialect::Label => "In, NotIn, Exists or DoesNotExist",
             };
             let problem = format!("{other:?} is not an operator; expected {known}");
-            return Err(about.fail(format!("{}.operator", field()), problem));
+            return Err(about.malformed(format!("{}.operator", field()), problem));
         }
     };
     let complaint = match operator {
@@ -111,7 +111,7 @@ fn requirement(
         _ => None,
     };
     if let Some(problem) = complaint {
-        return Err(about.fail(format!("{}.values", field()), problem));
+        return Err(about.malformed(format!("{}.values", field()), problem));
     }
     let values = entry.values.iter().map(|value| Name::from(value.as_str())).collect();
     Ok(Requirement { key: entry.key.as_str().into(), operator, values })

@@ -140,7 +140,7 @@ impl Intake<'_, '_> {
         if !item.identity.present || item.identity.uid != facts.uid {
             // Seen for the first time, or made anew: what the object says of its phase is all there is.
             item.spec.phase = facts.phase;
-            item.identity.announced = Some(facts.phase);
+            item.identity.announced = Some((facts.phase, facts.report.clone()));
         }
         item.identity.uid = facts.uid.clone();
         item.identity.created = facts.created;

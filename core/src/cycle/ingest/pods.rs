@@ -207,6 +207,7 @@ impl Intake<'_, '_> {
         item.backoff.failures += 1;
         let failures = item.backoff.failures;
         item.backoff.until = pause(failures).map(|pause| TimeMs(now.0 + pause));
+        item.backoff.pause_ms = pause(failures).unwrap_or(0);
     }
 
     pub(super) fn evict_failed(&mut self, pod: &ObjectKey, uid: &Name) {

@@ -1,11 +1,13 @@
 //! What the API server does with the scheduler's calls.
 
-use muster_core::delta::{ClusterDelta, GroupPhase};
+use muster_core::delta::{ClusterDelta, GroupPhase, QueueState};
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::intent::Intent;
+use muster_core::resource::Format;
+use muster_core::status::{Condition, ConditionKind, GroupReport, QueueReport};
 
 use super::Cluster;
-use crate::objects::{ObjectKind, Pod};
+use crate::objects::{ObjectKind, Pod, PodGroupCondition, Scalar};
 
 impl Cluster {
     /// Carries out the calls in order. One that cannot be carried out comes back as a delta.
@@ -15,7 +17,10 @@ impl Cluster {
                 Intent::Bind { pod, uid, node } => self.bind(pod, uid, node, now_ms),
                 Intent::Evict { pod, uid, .. } => self.evict(pod, uid, now_ms),
                 Intent::Nominate { pod, uid, node } => self.nominate(pod, uid, node.as_ref()),
-                Intent::GroupPhase { group, phase } => self.write_phase(group, *phase),
+                Intent::GroupStatus { group, phase, report } => {
+                    self.write_group(group, *phase, report);
+                }
+                Intent::QueueStatus { queue, report } => self.write_queue(queue, report),
             }
         }
     }
@@ -90,13 +95,54 @@ impl Cluster {
         self.touch(ObjectKind::Pod, key);
     }
 
-    fn write_phase(&mut self, key: &ObjectKey, phase: GroupPhase) {
+    /// Only the phase is read by scheduling; the rest is for people and makes no news.
+    fn write_group(&mut self, key: &ObjectKey, phase: GroupPhase, report: &GroupReport) {
         let Some(group) = self.store.group_mut(key) else { return };
+        let status = &mut group.status;
+        (status.running, status.succeeded, status.failed) =
+            (report.running, report.succeeded, report.failed);
+        let ours = [ConditionKind::Unschedulable, ConditionKind::Scheduled];
+        status.conditions.retain(|entry| ours.iter().all(|kind| kind.as_str() != entry.kind));
+        status.conditions.extend(report.conditions.iter().map(condition));
         let phase = Some(phase_text(phase).to_owned());
-        if group.status.phase != phase {
-            group.status.phase = phase;
+        if status.phase != phase {
+            status.phase = phase;
             self.touch(ObjectKind::PodGroup, key);
         }
+    }
+
+    /// A queue's state belongs to whoever opens and closes it: it is written only where nobody has.
+    fn write_queue(&mut self, name: &Name, report: &QueueReport) {
+        let Some(queue) = self.store.queue_mut(name) else { return };
+        let status = &mut queue.status;
+        if status.state.is_none() {
+            status.state = Some(state_text(report.state).to_owned());
+        }
+        let used = report.allocated.iter().filter(|entry| !entry.1.is_zero());
+        status.allocated = used
+            .map(|(name, amount)| {
+                let text = amount.format(Format::of(name));
+                (name.to_string(), Scalar::from(text.as_str()))
+            })
+            .collect();
+    }
+}
+
+fn condition(held: &Condition) -> PodGroupCondition {
+    PodGroupCondition {
+        kind: held.kind.as_str().to_owned(),
+        status: "True".to_owned(),
+        reason: held.reason.to_string(),
+        message: held.message.clone(),
+    }
+}
+
+/// The state as the object writes it.
+pub(crate) fn state_text(state: QueueState) -> &'static str {
+    match state {
+        QueueState::Open => "Open",
+        QueueState::Closing => "Closing",
+        QueueState::Closed => "Closed",
     }
 }
 

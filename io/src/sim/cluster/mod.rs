@@ -10,14 +10,14 @@ mod store;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use muster_core::delta::{ClusterDelta, ObjectRef};
+use muster_core::delta::ClusterDelta;
 use muster_core::ids::{Name, ObjectKey};
 
-pub(crate) use self::calls::phase_text;
+pub(crate) use self::calls::{phase_text, state_text};
 use self::kubelet::Due;
 use self::store::Store;
 use super::scenario::{Deletion, FailBind, Kubelet, Scenario};
-use crate::objects::{Metadata, Object, ObjectKind, Pod, Queue};
+use crate::objects::{Metadata, Object, ObjectKind, Pod, PodGroup, Queue};
 use crate::translate::{OwnerRule, TranslateError, gone, translate};
 
 /// The embedded cluster.
@@ -152,6 +152,11 @@ impl Cluster {
         self.store.pod(key)
     }
 
+    /// The PodGroup of that name.
+    pub fn group(&self, key: &ObjectKey) -> Option<&PodGroup> {
+        self.store.group(key)
+    }
+
     /// Sentences about input that had no effect, each given once.
     pub fn take_warnings(&mut self) -> Vec<String> {
         std::mem::take(&mut self.warnings)
@@ -177,7 +182,7 @@ impl Cluster {
         match self.store.get(kind, key) {
             None => gone(kind, key),
             Some(object) => {
-                translate(object, &self.owner).unwrap_or_else(|error| set_aside(&error))
+                translate(object, &self.owner).unwrap_or_else(TranslateError::set_aside)
             }
         }
     }
@@ -187,22 +192,6 @@ impl Cluster {
             self.changed.push((kind, key.clone()));
         }
     }
-}
-
-/// A file with such an object is refused before it comes here; an object made later by the cluster
-/// itself is set aside as a real cluster's would be.
-fn set_aside(error: &TranslateError) -> Option<ClusterDelta> {
-    let name = error.key.name.clone();
-    let object = match error.kind {
-        ObjectKind::Node => ObjectRef::Node(name),
-        ObjectKind::Pod => ObjectRef::Pod(error.key.clone()),
-        ObjectKind::PodGroup => ObjectRef::PodGroup(error.key.clone()),
-        ObjectKind::Queue => ObjectRef::Queue(name),
-        ObjectKind::HyperNode => ObjectRef::Domain(name),
-        ObjectKind::PriorityClass => ObjectRef::PriorityClass(name),
-        _ => return None,
-    };
-    Some(ClusterDelta::SetAside { object, reason: error.to_string() })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use muster_core::ids::ObjectKey;
 
-use crate::objects::{Metadata, Object, ObjectKind, Pod, PodGroup};
+use crate::objects::{Metadata, Object, ObjectKind, Pod, PodGroup, Queue};
 
 /// Objects by kind and key.
 #[derive(Debug, Default)]
@@ -39,9 +39,24 @@ impl Store {
         }
     }
 
+    pub(super) fn group(&self, key: &ObjectKey) -> Option<&PodGroup> {
+        match self.get(ObjectKind::PodGroup, key) {
+            Some(Object::PodGroup(group)) => Some(group),
+            _ => None,
+        }
+    }
+
     pub(super) fn group_mut(&mut self, key: &ObjectKey) -> Option<&mut PodGroup> {
         match self.by_kind.get_mut(&ObjectKind::PodGroup)?.get_mut(key) {
             Some(Object::PodGroup(group)) => Some(group),
+            _ => None,
+        }
+    }
+
+    pub(super) fn queue_mut(&mut self, name: &str) -> Option<&mut Queue> {
+        let key = ObjectKind::Queue.key(None, name);
+        match self.by_kind.get_mut(&ObjectKind::Queue)?.get_mut(&key) {
+            Some(Object::Queue(queue)) => Some(queue),
             _ => None,
         }
     }

@@ -3,6 +3,7 @@
 use muster_core::delta::{ClusterDelta, GroupPhase};
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::intent::Intent;
+use muster_core::status::GroupReport;
 
 use super::super::scenario::{Delay, Deletion, FailBind, Kubelet, Scenario};
 use super::Cluster;
@@ -338,7 +339,11 @@ fn nominations_and_phases_are_written_once() {
     let uid = uid(&cluster, "p");
     let calls = [
         Intent::Nominate { pod: key("p"), uid, node: Some("n0".into()) },
-        Intent::GroupPhase { group: key("g"), phase: GroupPhase::Inqueue },
+        Intent::GroupStatus {
+            group: key("g"),
+            phase: GroupPhase::Inqueue,
+            report: GroupReport { running: 1, ..GroupReport::default() },
+        },
     ];
     cluster.call(&calls, 0);
     assert_eq!(cluster.changed.len(), 2);

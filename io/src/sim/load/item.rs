@@ -7,7 +7,7 @@ use super::error::{FieldError, join};
 use crate::objects::{Object, ObjectKind};
 use crate::sim::expand::{RUN_FOR, ShortForm};
 use crate::sim::{duration, timestamp};
-use crate::translate::{OwnerRule, translate};
+use crate::translate::{Fault, OwnerRule, translate};
 
 /// A value and where it stands in its document.
 pub(super) struct Item {
@@ -130,9 +130,12 @@ fn inert(kind: ObjectKind, value: Value) -> Result<Object, FieldError> {
     Ok(Object::Inert { kind, key: kind.key(metadata.namespace.as_deref(), &metadata.name) })
 }
 
-/// Can the scheduler make sense of the object?
+/// Is the object one that a cluster could hold? One that makes no sense to the scheduler is among
+/// them: it will be set aside.
 pub(super) fn check(object: &Object, owner: &OwnerRule) -> Result<(), FieldError> {
-    if let Err(error) = translate(object, owner) {
+    if let Err(error) = translate(object, owner)
+        && error.fault == Fault::Input
+    {
         let title = error.kind.title(&error.key);
         // An object without a name is named by its kind alone.
         let name = if error.key.name.is_empty() { "" } else { &title };

@@ -77,6 +77,7 @@ pub fn write_table(
     queues::write(result, ink, out)?;
     write_expectations(result, ink, out)?;
     write_violations(result, ink, out)?;
+    write_set_aside(result, ink, out)?;
     write_warnings(result, ink, out)
 }
 
@@ -156,6 +157,17 @@ fn write_violations(result: &RunResult, ink: Ink, out: &mut dyn Write) -> io::Re
         0 => Ok(()),
         more => writeln!(out, "  … and {more} more"),
     }
+}
+
+fn write_set_aside(result: &RunResult, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
+    if result.set_aside.is_empty() {
+        return Ok(());
+    }
+    ink.heading(out, "Set aside")?;
+    for (object, why) in &result.set_aside {
+        writeln!(out, "  {} {object}: {why}", ink.cross())?;
+    }
+    Ok(())
 }
 
 fn write_warnings(result: &RunResult, ink: Ink, out: &mut dyn Write) -> io::Result<()> {

@@ -1,0 +1,201 @@
+//! Phase, counters and condition of each PodGroup, told when they change.
+//!
+//! As Volcano's, with three differences: the condition that no longer holds is taken away instead of
+//! staying beside the new one, the reasons `NotEnoughTasks` and `NotEnoughPodsOfTask` are written
+//! instead of only logged, and a group without pods is never `Completed`.
+
+use bevy_ecs::entity::Entity;
+
+use crate::cycle::drive::Scene;
+use crate::delta::GroupPhase;
+use crate::intent::Intent;
+use crate::status::{self, Condition, ConditionKind, GroupReport};
+use crate::verdict::{Reason, Verdict};
+use crate::world::{JobKey, JobReadOnlyItem, JobVerdict, TaskStatus};
+
+/// What is new about a job.
+struct News {
+    job: Entity,
+    phase: GroupPhase,
+    /// Set for jobs of which nothing waits; actions speak of the others.
+    verdict: Option<JobVerdict>,
+    /// Set if the outside is to be told.
+    report: Option<GroupReport>,
+}
+
+pub(super) fn reflect(scene: &mut Scene<'_, '_>) {
+    let mut news = Vec::new();
+    for job in &scene.cluster.jobs {
+        news.extend(news_of(scene, &job));
+    }
+    for News { job, phase, verdict, report } in news {
+        let mut item = scene.cluster.job_mut(job);
+        item.spec.phase = phase;
+        if let Some(verdict) = verdict {
+            *item.verdict = verdict;
+        }
+        let Some(report) = report else { continue };
+        item.identity.announced = Some((phase, report.clone()));
+        if let (JobKey::Group(key), true) = (&item.identity.key, item.identity.present) {
+            let intent = Intent::GroupStatus { group: key.clone(), phase, report };
+            scene.outcome.0.intents.push(intent);
+        }
+    }
+}
+
+fn news_of(scene: &Scene<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> Option<News> {
+    let idle = job.counts.pending() + job.counts.pipelined() == 0;
+    let verdict = idle.then(|| JobVerdict(missing(scene, job)));
+    let standing = standing(scene, job, verdict.as_ref().unwrap_or(job.verdict).0.as_ref());
+    let phase = phase_of(scene, job, standing);
+    let known = verdict.as_ref().is_none_or(|verdict| verdict == job.verdict);
+    let told = is_told(job, phase, standing);
+    if known && told && phase == job.spec.phase {
+        return None;
+    }
+    let report = (!told).then(|| report_of(job, standing));
+    Some(News { job: job.entity, phase, verdict, report })
+}
+
+/// What a job of which nothing waits lacks: pods that do not exist, unless it has ended.
+fn missing(scene: &Scene<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> Option<Verdict> {
+    let over = phase_of(scene, job, Standing::Kept) == GroupPhase::Completed;
+    if over || !job.identity.present { None } else { scene.policies.job_valid(job).err() }
+}
+
+/// How a gang stands, for its condition.
+#[derive(Clone, Copy)]
+enum Standing<'a> {
+    /// It has no pods.
+    Empty,
+    /// Enough of it has a place.
+    Ready,
+    /// It has not, and this is why.
+    Stuck(&'a Verdict),
+    /// As it was: its pods are leaving, or nobody has looked at it yet.
+    Kept,
+}
+
+fn standing<'a>(
+    scene: &Scene<'_, '_>,
+    job: &JobReadOnlyItem<'_, '_>,
+    verdict: Option<&'a Verdict>,
+) -> Standing<'a> {
+    let counts = job.counts;
+    if counts.tasks() == 0 {
+        return Standing::Empty;
+    }
+    // Without the gang plugin every job may start; it still has its minimum.
+    if counts.ready() >= job.spec.min_available && scene.policies.job_ready(job) {
+        return Standing::Ready;
+    }
+    let leaving = counts.pending() + counts.pipelined() == 0
+        && counts.total[TaskStatus::Releasing as usize] > 0
+        && scheduled(scene, job) >= job.spec.min_available;
+    match verdict {
+        Some(verdict) if !leaving => Standing::Stuck(verdict),
+        _ => Standing::Kept,
+    }
+}
+
+/// The phase of a job by where its tasks stand and why it waits.
+fn phase_of(
+    scene: &Scene<'_, '_>,
+    job: &JobReadOnlyItem<'_, '_>,
+    standing: Standing<'_>,
+) -> GroupPhase {
+    let counts = job.counts;
+    if matches!(standing, Standing::Stuck(_)) && counts.total[TaskStatus::Running as usize] > 0 {
+        return GroupPhase::Unknown;
+    }
+    let scheduled = scheduled(scene, job);
+    if scheduled > 0 && scheduled >= job.spec.min_available {
+        let ended = counts.count(&[TaskStatus::Failed, TaskStatus::Succeeded]);
+        return if scheduled == ended { GroupPhase::Completed } else { GroupPhase::Running };
+    }
+    match job.spec.phase {
+        GroupPhase::Inqueue => GroupPhase::Inqueue,
+        _ => GroupPhase::Pending,
+    }
+}
+
+/// Tasks that are on a node or were: a task that is leaving counts only if it has one.
+fn scheduled(scene: &Scene<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> u32 {
+    use TaskStatus::{Bound, Failed, Releasing, Running, Succeeded};
+    let settled = job.counts.count(&[Running, Bound, Failed, Succeeded]);
+    if job.counts.total[Releasing as usize] == 0 {
+        return settled;
+    }
+    let leaving = job.members.0.iter().filter(|&&task| {
+        let (status, node) = scene.cluster.task(task).status();
+        status == Releasing && node.is_some()
+    });
+    settled + leaving.count() as u32
+}
+
+/// Does the outside know all of this, numbers in the message aside?
+fn is_told(job: &JobReadOnlyItem<'_, '_>, phase: GroupPhase, standing: Standing<'_>) -> bool {
+    let Some((told_phase, told)) = &job.identity.announced else { return false };
+    *told_phase == phase
+        && (told.running, told.succeeded, told.failed) == counters(job)
+        && is_of_class(job, &told.conditions, standing)
+}
+
+fn is_of_class(job: &JobReadOnlyItem<'_, '_>, told: &[Condition], standing: Standing<'_>) -> bool {
+    match (standing, told) {
+        (Standing::Kept, _) | (Standing::Empty, []) => true,
+        (Standing::Ready, [one]) => one.kind == ConditionKind::Scheduled,
+        (Standing::Stuck(verdict), [one]) => {
+            one.kind == ConditionKind::Unschedulable
+                && *one.reason == *constant(job, verdict.reason)
+                && one.code() == Some(verdict.reason.as_str())
+        }
+        _ => false,
+    }
+}
+
+fn report_of(job: &JobReadOnlyItem<'_, '_>, standing: Standing<'_>) -> GroupReport {
+    let (running, succeeded, failed) = counters(job);
+    let conditions = match standing {
+        Standing::Empty => Vec::new(),
+        Standing::Ready => vec![Condition::scheduled()],
+        Standing::Stuck(verdict) => vec![Condition::unschedulable(
+            constant(job, verdict.reason),
+            stuck_of_all(job),
+            verdict.reason,
+            &verdict.message,
+        )],
+        Standing::Kept => job
+            .identity
+            .announced
+            .as_ref()
+            .map(|told| told.1.conditions.clone())
+            .unwrap_or_default(),
+    };
+    GroupReport { running, succeeded, failed, conditions }
+}
+
+fn counters(job: &JobReadOnlyItem<'_, '_>) -> (u32, u32, u32) {
+    let count = |status: TaskStatus| job.counts.total[status as usize];
+    (count(TaskStatus::Running), count(TaskStatus::Succeeded), count(TaskStatus::Failed))
+}
+
+/// Tasks the gang still needs a place for, of all its tasks; those it needs and that do not exist
+/// count too. Where only a role is short, all that wait are meant.
+fn stuck_of_all(job: &JobReadOnlyItem<'_, '_>) -> (u32, u32) {
+    let minimum = job.spec.min_available;
+    let short = minimum.saturating_sub(job.counts.ready());
+    let waiting = job.counts.pending() + job.counts.pipelined();
+    (if short == 0 { waiting } else { short }, job.counts.tasks().max(minimum))
+}
+
+/// The word Volcano's tools know for a reason of ours.
+fn constant(job: &JobReadOnlyItem<'_, '_>, reason: Reason) -> &'static str {
+    match reason {
+        Reason::GangIncomplete if job.counts.valid() < job.spec.min_available => {
+            status::NOT_ENOUGH_TASKS
+        }
+        Reason::GangIncomplete => status::NOT_ENOUGH_PODS_OF_TASK,
+        _ => status::NOT_ENOUGH_RESOURCES,
+    }
+}

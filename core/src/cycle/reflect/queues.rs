@@ -1,0 +1,68 @@
+//! What each queue uses and is due, told when it changes.
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::Resource;
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::cycle::drive::Scene;
+use crate::delta::QueueState;
+use crate::ids::Name;
+use crate::intent::Intent;
+use crate::resource::{ResourceList, ResourceVec};
+use crate::world::{QueueReadOnlyItem, view_queue};
+
+/// What was last told of each queue, in the columns' own form: comparing costs no memory. A restart
+/// forgets it and tells every queue once.
+#[derive(Debug, Default, Resource)]
+pub(crate) struct ToldQueues(HashMap<Entity, Told, FxBuildHasher>);
+
+#[derive(Debug)]
+struct Told {
+    uid: Name,
+    state: QueueState,
+    allocated: ResourceVec,
+    computed: Option<ResourceVec>,
+    given: Option<ResourceList>,
+}
+
+impl Told {
+    fn of(queue: &QueueReadOnlyItem<'_, '_>) -> Self {
+        Self {
+            uid: queue.identity.uid.clone(),
+            state: queue.spec.state,
+            allocated: queue.usage.allocated.clone(),
+            computed: queue.deserved.0.clone(),
+            given: queue.spec.deserved.clone(),
+        }
+    }
+
+    fn still_holds(&self, queue: &QueueReadOnlyItem<'_, '_>) -> bool {
+        self.uid == queue.identity.uid
+            && self.state == queue.spec.state
+            && self.allocated == queue.usage.allocated
+            && self.computed == queue.deserved.0
+            && self.given == queue.spec.deserved
+    }
+}
+
+pub(super) fn reflect(scene: &mut Scene<'_, '_>, told: &mut ToldQueues) {
+    let mut news = Vec::new();
+    let mut there = 0;
+    for queue in scene.cluster.queues.iter().filter(|queue| queue.identity.present) {
+        there += 1;
+        if told.0.get(&queue.entity).is_some_and(|told| told.still_holds(&queue)) {
+            continue;
+        }
+        told.0.insert(queue.entity, Told::of(&queue));
+        let view = view_queue(&queue, &scene.names.0, &scene.cluster.capacity.0);
+        news.push((queue.identity.name.clone(), view.report()));
+    }
+    if told.0.len() > there {
+        let queues = &scene.cluster.queues;
+        told.0.retain(|&queue, _| queues.get(queue).is_ok_and(|queue| queue.identity.present));
+    }
+    news.sort_by(|a, b| a.0.cmp(&b.0));
+    let intents = news.into_iter().map(|(queue, report)| Intent::QueueStatus { queue, report });
+    scene.outcome.0.intents.extend(intents);
+}
