@@ -88,8 +88,9 @@ fn class_shortfall(
     let slots = slots_when_empty(scene, class, needed);
     if slots < u64::from(needed) {
         let message = format!(
-            "needs room for {needed} pods of {}; the empty cluster has room for {slots}",
-            request_text(scene, &scene.classes.get(class).request)
+            "needs room for {needed} pods of {}; the empty cluster has room for {slots}{}",
+            request_text(scene, &scene.classes.get(class).request),
+            offered_nowhere(scene, class)
         );
         return Verdict::new(Reason::NeverFits, message);
     }
@@ -160,6 +161,27 @@ fn slots_when_empty(scene: &mut Scene<'_, '_>, class: ClassId, enough: u32) -> u
         }
     }
     slots
+}
+
+/// Resources of the request that no matching node has at all, as the end of a sentence.
+fn offered_nowhere(scene: &mut Scene<'_, '_>, class: ClassId) -> String {
+    let bars = scene.ranking(class).bars();
+    let open: Vec<bool> = bars.iter().map(|bar| bar.later == Obstacle::None).collect();
+    let nodes = scene.cluster.columns();
+    let offers = |row: usize, dim: Dim| match dim.lane() {
+        Some(lane) => nodes.allocatable[row].0[lane],
+        None => nodes.tails[row].allocatable.get(dim),
+    };
+    let asked = scene.classes.get(class).request.iter().filter(|&(_, ask)| ask > 0);
+    let mut nowhere: Vec<&str> = asked
+        .filter(|&(dim, _)| (0..nodes.len()).all(|row| !open[row] || offers(row, dim) <= 0))
+        .map(|(dim, _)| &**scene.names.0.name(dim))
+        .collect();
+    nowhere.sort_unstable();
+    if nowhere.is_empty() {
+        return String::new();
+    }
+    format!(" (no matching node has {})", nowhere.join(" or "))
 }
 
 /// How many matching nodes are short of what: each node counts under the first thing it lacks.

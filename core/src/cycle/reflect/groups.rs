@@ -66,7 +66,7 @@ fn missing(scene: &Scene<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> Option<Verdi
 /// How a gang stands, for its condition.
 #[derive(Clone, Copy)]
 enum Standing<'a> {
-    /// It has no pods.
+    /// It has no pods, or they name a group that does not exist.
     Empty,
     /// Enough of it has a place.
     Ready,
@@ -82,7 +82,7 @@ fn standing<'a>(
     verdict: Option<&'a Verdict>,
 ) -> Standing<'a> {
     let counts = job.counts;
-    if counts.tasks() == 0 {
+    if counts.tasks() == 0 || !job.identity.present {
         return Standing::Empty;
     }
     // Without the gang plugin every job may start; it still has its minimum.
