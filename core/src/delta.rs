@@ -389,6 +389,9 @@ pub struct QueueFacts {
     pub reclaimable: bool,
     /// `status.state`, open where absent.
     pub state: QueueState,
+    /// Annotations `volcano.sh/hierarchy` and `volcano.sh/hierarchy-weights`: names below the root with
+    /// weights in thousandths; empty where absent.
+    pub hierarchy: Vec<(Name, u32)>,
 }
 
 /// State of a queue.

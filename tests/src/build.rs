@@ -231,6 +231,7 @@ pub fn queue(name: &str) -> Built<QueueFacts> {
         guarantee: None,
         reclaimable: true,
         state: QueueState::Open,
+            hierarchy: Vec::new(),
     })
 }
 

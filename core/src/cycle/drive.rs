@@ -117,7 +117,13 @@ fn give_turns(
 ) {
     let mut queues: BinaryHeap<Reverse<(OrderKey, Entity)>> =
         lines.order.iter().map(|&queue| Reverse((queue_key(scene, queue), queue))).collect();
-    while let Some(Reverse((_, queue))) = queues.pop() {
+    while let Some(Reverse((key, queue))) = queues.pop() {
+        // Where queues share a branch, the turn of one moves the keys of others.
+        let now = queue_key(scene, queue);
+        if key < now {
+            queues.push(Reverse((now, queue)));
+            continue;
+        }
         if deadline.is_some_and(Deadline::is_over) {
             let waiting = lines.order.iter().filter_map(|queue| lines.of.get(queue));
             waiting.for_each(|line| cut(scene, line, OUT_OF_TIME));

@@ -1,5 +1,7 @@
 //! How plugins combine: tiers in order, plugins of a tier in order, each point by its own rule.
 
+mod victims;
+
 use std::cmp::{Ordering, Reverse};
 
 use bevy_ecs::entity::Entity;
@@ -135,8 +137,15 @@ impl Policies {
         cluster: &Cluster<'_, '_>,
         queue: &QueueReadOnlyItem<'_, '_>,
     ) -> OrderKey {
+        let mut keys = [0; OrderKey::KEYS];
+        let mut next = 0;
+        for policy in self.at(Point::QueueOrder) {
+            if next < keys.len() {
+                next += policy.queue_orders(cluster, queue, &mut keys[next..]);
+            }
+        }
         OrderKey {
-            keys: self.keys(Point::QueueOrder, |policy| policy.queue_order(cluster, queue)),
+            keys,
             created: queue.identity.created,
             uid: queue.identity.uid.clone(),
         }

@@ -93,6 +93,7 @@ fn queue(name: &str, parent: Option<&str>) -> ClusterDelta {
         guarantee: None,
         reclaimable: true,
         state: QueueState::Open,
+            hierarchy: Vec::new(),
     }))
 }
 

@@ -86,6 +86,9 @@ fn job_tallies(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, Tally> {
         if let Some(subgroup) = task.membership.subgroup {
             tally.subgroups.entry(subgroup.into()).or_default()[status as usize] += 1;
         }
+        if !status.is_ended() {
+            tally.held.asked.add(&request(&task));
+        }
         match status {
             TaskStatus::Pipelined => tally.held.reserved.add(&request(&task)),
             status if status.is_allocated() => tally.held.allocated.add(&request(&task)),

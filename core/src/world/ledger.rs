@@ -178,6 +178,9 @@ impl Cluster<'_, '_> {
         let Ok(mut job) = self.jobs.get_mut(job) else { return };
         count_task(&mut job.counts, contribution, flow);
         let status = contribution.status;
+        if !status.is_ended() {
+            flow.vector(&mut job.held.asked, &contribution.request);
+        }
         if !status.is_allocated() && status != TaskStatus::Pipelined {
             return;
         }

@@ -41,6 +41,8 @@ pub struct QueueSpec {
     pub reclaimable: bool,
     /// Does it take jobs?
     pub state: QueueState,
+    /// Its place in the tree of shares: names below the root with weights in thousandths.
+    pub hierarchy: Vec<(Name, u32)>,
 }
 
 impl Default for QueueSpec {
@@ -55,6 +57,7 @@ impl Default for QueueSpec {
             guarantee: None,
             reclaimable: true,
             state: QueueState::Open,
+            hierarchy: Vec::new(),
         }
     }
 }

@@ -214,6 +214,7 @@ impl Intake<'_, '_> {
             guarantee: facts.guarantee.clone(),
             reclaimable: facts.reclaimable,
             state: facts.state,
+            hierarchy: facts.hierarchy.clone(),
         };
         self.dirty.queues = true;
     }
