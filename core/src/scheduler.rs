@@ -15,7 +15,8 @@ use crate::policy::Policies;
 use crate::resource::Quantity;
 use crate::verdict::Reason;
 use crate::world::{
-    self, ChangeLog, ClusterTotals, Directory, DomainIndex, Names, PriorityClasses, Symbols,
+    self, ChangeLog, ClusterTotals, Directory, DomainIndex, Images, Names, NodeGroups,
+    PriorityClasses, Symbols,
 };
 
 /// A scheduler with all it knows.
@@ -51,7 +52,6 @@ impl Scheduler {
         let mut world = World::new();
         world.init_resource::<Directory>();
         world.init_resource::<Symbols>();
-        world.init_resource::<Classes>();
         world.init_resource::<Rankings>();
         world.init_resource::<PriorityClasses>();
         world.init_resource::<DomainIndex>();
@@ -64,7 +64,12 @@ impl Scheduler {
         world.init_resource::<Now>();
         world.init_resource::<NextDue>();
         let mut names = Names::default();
-        world.insert_resource(Policies::new(config, &mut names.0));
+        let policies = Policies::new(config, &mut names.0);
+        let reads = policies.reads();
+        world.insert_resource(Classes::new(reads));
+        world.insert_resource(Images::new(reads));
+        world.insert_resource(NodeGroups::new(config));
+        world.insert_resource(policies);
         world.insert_resource(names);
         world.insert_resource(Settings::new(config));
         ingest::found(&mut world);

@@ -17,7 +17,7 @@ use super::{Deadline, Now, Outcome, Settings};
 use crate::class::{ClassId, Classes, Ranking, Rankings, Rules};
 use crate::policy::{OrderKey, Policies};
 use crate::verdict::{Reason, Verdict};
-use crate::world::{Cluster, JobVerdict, Names, Symbols};
+use crate::world::{Around, Cluster, JobVerdict, Names, Symbols};
 
 /// Everything an action reads and writes.
 #[derive(SystemParam)]
@@ -41,6 +41,11 @@ impl Scene<'_, '_> {
             policies: &self.policies,
             symbols: &self.symbols,
             tuning: &self.settings.tuning,
+            around: Around {
+                groups: &self.cluster.groups,
+                images: &self.cluster.images,
+                names: &self.names.0,
+            },
         };
         self.rankings.of(class, self.cluster.columns(), &self.cluster.log, rules)
     }

@@ -11,7 +11,7 @@ use crate::config::{
     ActionConfig, Arguments, Gates, PluginConfig, SchedulerConfig, Tuning, catalog,
 };
 use crate::delta::{
-    ClusterDelta, Constraints, GroupPhase, NodeFacts, Ownership, PodFacts, PodGroupFacts, PodPhase,
+    ClusterDelta, Constraints, GroupPhase, NodeFacts, NodeGroupFacts, Ownership, PodFacts, PodGroupFacts, PodPhase,
     PriorityClassFacts, QueueFacts, QueueState,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
@@ -89,6 +89,7 @@ impl Bed {
             taints: Vec::new(),
             unschedulable: false,
             allocatable,
+            images: Vec::new(),
         };
         change(&mut facts);
         self.feed(ClusterDelta::Node(Box::new(facts)))
@@ -117,6 +118,7 @@ impl Bed {
             reclaimable: true,
             state: QueueState::Open,
             hierarchy: Vec::new(),
+            node_groups: NodeGroupFacts::default(),
         };
         change(&mut facts);
         self.feed(ClusterDelta::Queue(Box::new(facts)))

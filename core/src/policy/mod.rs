@@ -9,6 +9,7 @@ pub(crate) mod bed;
 mod evict;
 mod tiers;
 mod weights;
+mod mean;
 mod gang;
 mod priority;
 mod drf;
@@ -17,6 +18,8 @@ mod nodeorder;
 mod binpack;
 mod topology;
 mod conformance;
+mod nodegroup;
+mod strategy;
 
 pub use evict::{Ballot, EvictPurpose, Evictor};
 pub use tiers::{OrderKey, Policies};
@@ -24,13 +27,13 @@ pub use tiers::{OrderKey, Policies};
 use bevy_ecs::entity::Entity;
 use glam::I64Vec2;
 
-use crate::class::Class;
+use crate::class::{Class, Reads};
 use crate::config::{Gate, PluginConfig};
 use crate::kernel::fit::Fit;
 use crate::resource::ResourceNames;
 use crate::verdict::Verdict;
 use crate::world::{
-    Cluster, JobReadOnlyItem, NodeColumns, QueueReadOnlyItem, Symbols, TaskReadOnlyItem,
+    Around, Cluster, JobReadOnlyItem, NodeColumns, QueueReadOnlyItem, Symbols, TaskReadOnlyItem,
 };
 
 /// A place in the cycle where plugins have a say.
@@ -253,6 +256,8 @@ pub struct Pairing<'a> {
     pub nodes: NodeColumns<'a>,
     /// Texts behind symbols.
     pub symbols: &'a Symbols,
+    /// The cluster as a whole.
+    pub around: Around<'a>,
 }
 
 /// A plugin's opinion where several plugins vote.
@@ -297,6 +302,11 @@ pub trait Policy: Send + Sync {
 
     /// Where it has a say.
     fn points(&self) -> &'static [Point];
+
+    /// What it reads of pods beyond request and node constraints.
+    fn reads(&self) -> Reads {
+        Reads::default()
+    }
 
     /// Bars nodes that may not serve the class; a node already closed may be left as it is.
     fn filter(&self, _pairing: &Pairing<'_>, _bars: &mut [Bar]) {}
@@ -455,6 +465,8 @@ pub fn build(config: &PluginConfig, names: &mut ResourceNames) -> Option<Box<dyn
         "predicates" => Some(Box::new(predicates::Predicates::new(arguments))),
         "nodeorder" => Some(Box::new(nodeorder::NodeOrder::new(arguments, names))),
         "binpack" => Some(Box::new(binpack::Binpack::new(arguments, names))),
+        "nodegroup" => Some(Box::new(nodegroup::NodeGroup::new(arguments))),
+        "resource-strategy-fit" => Some(Box::new(strategy::StrategyFit::new(arguments, names))),
         "conformance" => Some(Box::new(conformance::Conformance)),
         "network-topology-aware" => Some(Box::new(topology::Topology::new(arguments, names))),
         _ => None,

@@ -9,7 +9,7 @@ use bevy_ecs::prelude::Resource;
 use glam::I64Vec2;
 
 use super::{Bar, Obstacle, Pairing, Point, Policy, Purpose, SearchSpace, Unit, Vote, build};
-use crate::class::Class;
+use crate::class::{Class, Reads};
 use crate::config::{Gates, SchedulerConfig};
 use crate::ids::{Name, TimeMs};
 use crate::resource::ResourceNames;
@@ -78,6 +78,11 @@ impl Policies {
         for list in &mut self.at {
             list.sort_by_key(|&index| (self.entries[index].tier, index));
         }
+    }
+
+    /// What all plugins together read of pods beyond request and node constraints.
+    pub fn reads(&self) -> Reads {
+        self.entries.iter().fold(Reads::default(), |reads, entry| reads.or(entry.policy.reads()))
     }
 
     fn at(&self, point: Point) -> impl Iterator<Item = &dyn Policy> {
