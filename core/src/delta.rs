@@ -107,6 +107,8 @@ pub struct NodeFacts {
     pub unschedulable: bool,
     /// `status.allocatable`.
     pub allocatable: ResourceList,
+    /// `status.images`: every name of an image with its size in bytes.
+    pub images: Vec<(Name, i64)>,
 }
 
 /// A taint of a node.
@@ -210,6 +212,32 @@ pub struct Constraints {
     pub preferred_affinity: Vec<(i32, NodeTerm)>,
     /// Tolerations in the order of the object.
     pub tolerations: Vec<Toleration>,
+    /// Images of all containers, those that run before the others included: with tag, sorted, one
+    /// for each container.
+    pub images: Vec<Name>,
+    /// Milli-cpu and bytes of memory that scores count above the request, for containers that ask
+    /// for none.
+    pub unasked: [i64; 2],
+    /// How the pod wants its resources scored, if it says so itself.
+    pub strategy: Option<StrategyWish>,
+}
+
+/// Annotations `volcano.sh/resource-strategy-scoring-type` and `volcano.sh/resource-strategy-weight`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StrategyWish {
+    /// Full or empty nodes first.
+    pub packing: Packing,
+    /// Weight of each resource, sorted by name; a name that is absent does not count.
+    pub weights: Vec<(Name, i64)>,
+}
+
+/// Which nodes are better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Packing {
+    /// Fuller ones.
+    Most,
+    /// Emptier ones.
+    Least,
 }
 
 /// One term of a node affinity: all of its requirements must hold; an empty term matches nothing.
@@ -392,6 +420,41 @@ pub struct QueueFacts {
     pub reclaimable: bool,
     /// `status.state`, open where absent.
     pub state: QueueState,
+    /// Annotations `volcano.sh/hierarchy` and `volcano.sh/hierarchy-weights`: names below the root with
+    /// weights in thousandths; empty where absent.
+    pub hierarchy: Vec<(Name, u32)>,
+    /// What it says of groups of nodes.
+    pub node_groups: NodeGroupFacts,
+}
+
+/// `spec.affinity` of a queue and its annotation `volcano.sh/nodegroup-resource-limits`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeGroupFacts {
+    /// Groups its pods must use.
+    pub required: Vec<Name>,
+    /// Groups its pods would like to use, most wanted first.
+    pub preferred: Vec<Name>,
+    /// Groups its pods must not use.
+    pub anti_required: Vec<Name>,
+    /// Groups its pods would rather not use.
+    pub anti_preferred: Vec<Name>,
+    /// How much of each group its pods may hold together.
+    pub limits: GroupLimits,
+}
+
+/// How much of groups of nodes a queue may hold.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GroupLimits {
+    /// So much of these, as much as there is of others.
+    Given(Vec<(Name, ResourceList)>),
+    /// The annotation cannot be read: nothing, so that a slip of the pen is noticed.
+    Unreadable,
+}
+
+impl Default for GroupLimits {
+    fn default() -> Self {
+        Self::Given(Vec::new())
+    }
 }
 
 /// State of a queue.

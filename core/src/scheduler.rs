@@ -16,7 +16,8 @@ use crate::resource::Quantity;
 use crate::status::{Condition, QueueReport};
 use crate::verdict::Reason;
 use crate::world::{
-    self, ChangeLog, ClusterTotals, Directory, DomainIndex, Names, PriorityClasses, Symbols,
+    self, ChangeLog, ClusterTotals, Directory, DomainIndex, Images, Names, NodeGroups,
+    PriorityClasses, Symbols,
 };
 
 /// A scheduler with all it knows.
@@ -52,7 +53,6 @@ impl Scheduler {
         let mut world = World::new();
         world.init_resource::<Directory>();
         world.init_resource::<Symbols>();
-        world.init_resource::<Classes>();
         world.init_resource::<Rankings>();
         world.init_resource::<PriorityClasses>();
         world.init_resource::<DomainIndex>();
@@ -66,7 +66,12 @@ impl Scheduler {
         world.init_resource::<NextDue>();
         world.init_resource::<ToldQueues>();
         let mut names = Names::default();
-        world.insert_resource(Policies::new(config, &mut names.0));
+        let policies = Policies::new(config, &mut names.0);
+        let reads = policies.reads();
+        world.insert_resource(Classes::new(reads));
+        world.insert_resource(Images::new(reads));
+        world.insert_resource(NodeGroups::new(config));
+        world.insert_resource(policies);
         world.insert_resource(names);
         world.insert_resource(Settings::new(config));
         ingest::found(&mut world);

@@ -4,7 +4,7 @@
 //! facts with `facts()`, or into a delta with `into()`.
 
 use muster_core::delta::{
-    ClusterDelta, Constraints, DomainFacts, DomainMember, GroupPhase, NodeFacts, Ownership,
+    ClusterDelta, Constraints, DomainFacts, DomainMember, GroupPhase, NodeFacts, NodeGroupFacts, Ownership,
     PodFacts, PodGroupFacts, PodPhase, PriorityClassFacts, QueueFacts, QueueState, TierRef,
     TopologyMode, TopologyWish,
 };
@@ -69,6 +69,7 @@ pub fn node(name: &str) -> Built<NodeFacts> {
         taints: Vec::new(),
         unschedulable: false,
         allocatable: amounts([("pods", 110)]),
+        images: Vec::new(),
     })
 }
 
@@ -232,6 +233,8 @@ pub fn queue(name: &str) -> Built<QueueFacts> {
         guarantee: None,
         reclaimable: true,
         state: QueueState::Open,
+            hierarchy: Vec::new(),
+            node_groups: NodeGroupFacts::default(),
     })
 }
 

@@ -13,7 +13,7 @@ use crate::config::Tuning;
 use crate::kernel::fit::{self, Fit};
 use crate::policy::{Bar, Pairing, Policies};
 use crate::resource::Tail;
-use crate::world::{ChangeLog, LogMark, NodeColumns, NodeTails, Symbols};
+use crate::world::{Around, ChangeLog, LogMark, NodeColumns, NodeTails, Symbols};
 
 /// What a ranking is made from, besides the nodes.
 #[derive(Clone, Copy)]
@@ -26,6 +26,8 @@ pub struct Rules<'a> {
     pub symbols: &'a Symbols,
     /// When and how to go parallel.
     pub tuning: &'a Tuning,
+    /// The cluster as a whole.
+    pub around: Around<'a>,
 }
 
 /// One class's view of all nodes.
@@ -40,6 +42,8 @@ pub struct Ranking {
     ordinals: Vec<u32>,
     /// What each scoring rule measured over all nodes, to scale its scores by.
     scales: Vec<I64Vec2>,
+    /// In which capped groups of nodes there is room left for a task of the class.
+    group_room: Vec<bool>,
     tree: Tournament,
 }
 
@@ -56,6 +60,11 @@ impl Ranking {
         log: &ChangeLog,
         rules: Rules<'_>,
     ) {
+        // A group that fills up or opens again concerns all its nodes at once.
+        let groups = rules.around.groups;
+        if groups.refresh_room(class.group_rule, &class.request, &mut self.group_room) {
+            self.mark = None;
+        }
         match self.mark.and_then(|mark| log.since(mark)) {
             // Looking at everything once is cheaper than at most rows one by one.
             Some(changed) if changed.len() < nodes.len() / 2 + 16 => {
@@ -74,7 +83,7 @@ impl Ranking {
         self.ordinals.extend(nodes.places.iter().map(|place| place.ordinal));
         self.ranks.resize(rows, CLOSED);
         self.bars.resize(rows, Bar::OPEN);
-        let whole = Pairing { class, symbols: rules.symbols, nodes };
+        let whole = Pairing { class, symbols: rules.symbols, nodes, around: rules.around };
         self.scales = rules.policies.measure(&whole);
         let block = rules.tuning.rows_per_block.max(1);
         let scales = &self.scales;
@@ -94,7 +103,8 @@ impl Ranking {
     }
 
     fn look_again(&mut self, row: usize, class: &Class, nodes: NodeColumns<'_>, rules: Rules<'_>) {
-        let pairing = Pairing { class, symbols: rules.symbols, nodes: nodes.rows(row..row + 1) };
+        let nodes = nodes.rows(row..row + 1);
+        let pairing = Pairing { class, symbols: rules.symbols, nodes, around: rules.around };
         let ranks = &mut self.ranks[row..=row];
         let before = ranks[0];
         look_at(&pairing, &self.scales, rules.policies, ranks, &mut self.bars[row..=row]);
@@ -247,7 +257,7 @@ mod tests {
     use crate::config::{Arguments, Gates, PluginConfig, SchedulerConfig};
     use crate::statement::Statement;
     use crate::statement::tests::{Step, perform, step, world};
-    use crate::world::{Cluster, Names};
+    use crate::world::{Cluster, Images, Names, NodeGroups};
 
     fn with_scores(world: &mut World) {
         let plugin = |name| PluginConfig {
@@ -255,7 +265,7 @@ mod tests {
             gates: Gates::default(),
             arguments: Arguments::default(),
         };
-        let tier = ["predicates", "nodeorder", "binpack"].map(plugin).to_vec();
+        let tier = ["predicates", "nodeorder", "binpack", "resource-strategy-fit"].map(plugin).to_vec();
         let config =
             SchedulerConfig { actions: Vec::new(), tiers: vec![tier], tuning: Tuning::default() };
         let mut names = world.resource_mut::<Names>();
@@ -293,6 +303,7 @@ mod tests {
                       classes: Res<'_, Classes>,
                       policies: Res<'_, Policies>,
                       symbols: Res<'_, Symbols>,
+                      names: Res<'_, Names>,
                       mut kept: ResMut<'_, Rankings>| {
                     let tuning = Tuning::default();
                     let rules = Rules {
@@ -300,6 +311,11 @@ mod tests {
                         policies: &policies,
                         symbols: &symbols,
                         tuning: &tuning,
+                        around: Around {
+                            groups: &NodeGroups::default(),
+                            images: &Images::default(),
+                            names: &names.0,
+                        },
                     };
                     let mut seen = both(&cluster, &mut kept, rules);
                     let mut statement = Statement::new("test");

@@ -18,7 +18,7 @@ use super::{Deadline, Now, Outcome, Settings};
 use crate::class::{ClassId, Classes, Ranking, Rankings, Rules};
 use crate::policy::{OrderKey, Policies};
 use crate::verdict::{Reason, Verdict};
-use crate::world::{Cluster, JobVerdict, Names, Symbols};
+use crate::world::{Around, Cluster, JobVerdict, Names, Symbols};
 
 /// Everything an action reads and writes.
 #[derive(SystemParam)]
@@ -43,6 +43,11 @@ impl Scene<'_, '_> {
             policies: &self.policies,
             symbols: &self.symbols,
             tuning: &self.settings.tuning,
+            around: Around {
+                groups: &self.cluster.groups,
+                images: &self.cluster.images,
+                names: &self.names.0,
+            },
         };
         self.rankings.of(class, self.cluster.columns(), &self.cluster.log, rules)
     }
@@ -119,7 +124,13 @@ fn give_turns(
 ) {
     let mut queues: BinaryHeap<Reverse<(OrderKey, Entity)>> =
         lines.order.iter().map(|&queue| Reverse((queue_key(scene, queue), queue))).collect();
-    while let Some(Reverse((_, queue))) = queues.pop() {
+    while let Some(Reverse((key, queue))) = queues.pop() {
+        // Where queues share a branch, the turn of one moves the keys of others.
+        let now = queue_key(scene, queue);
+        if key < now {
+            queues.push(Reverse((now, queue)));
+            continue;
+        }
         if deadline.is_some_and(Deadline::is_over) {
             let waiting = lines.order.iter().filter_map(|queue| lines.of.get(queue));
             waiting.for_each(|line| cut(scene, line, OUT_OF_TIME));

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use bevy_ecs::entity::Entity;
 
 use super::drive::Scene;
+use crate::policy::Unit;
 use crate::world::{JobReadOnlyItem, READY, TaskReadOnlyItem, TaskStatus};
 
 /// Which tasks an action looks after.
@@ -97,30 +98,43 @@ impl Sheet {
     }
 }
 
-/// Sorts tasks into parts: those without sub-group first, then sub-groups that are not whole yet, by
-/// the number in their label.
+/// Sorts tasks into parts: those without sub-group first, then sub-groups in the order plugins give,
+/// then by the number in their label.
 fn parts_of(
     scene: &Scene<'_, '_>,
     job: &JobReadOnlyItem<'_, '_>,
     tasks: &[(Urgency, Entity)],
 ) -> Vec<Part> {
-    let mut parts: BTreeMap<_, Vec<Entity>> = BTreeMap::new();
+    let subgroup_of = |task: Entity| scene.cluster.task(task).membership.subgroup;
+    let mut parts: BTreeMap<Option<u16>, Vec<Entity>> = BTreeMap::new();
     for &(_, task) in tasks {
-        let subgroup = scene.cluster.task(task).membership.subgroup;
-        let rank = subgroup.map(|at| {
-            let group = &job.counts.subgroups[usize::from(at)];
-            let size = job.spec.subgroups[usize::from(group.policy)].size;
-            let whole = group.count(&READY) >= size;
-            (whole, group.policy, group.index(), group.values.clone(), at)
-        });
-        parts.entry(rank).or_default().push(task);
+        parts.entry(subgroup_of(task)).or_default().push(task);
     }
-    let part = |(rank, tasks): (Option<(_, _, _, _, u16)>, Vec<Entity>)| Part {
-        subgroup: rank.map(|rank: (bool, u16, u64, Vec<_>, u16)| rank.4),
+    let mut members: BTreeMap<u16, Vec<Entity>> = BTreeMap::new();
+    if !job.counts.subgroups.is_empty() {
+        for &task in &job.members.0 {
+            if let Some(at) = subgroup_of(task) {
+                members.entry(at).or_default().push(task);
+            }
+        }
+    }
+    let rank = |subgroup: Option<u16>| {
+        subgroup.map(|at| {
+            let group = &job.counts.subgroups[usize::from(at)];
+            let tasks = members.get(&at).map_or(&[][..], Vec::as_slice);
+            let unit = Unit { job: &scene.cluster.job(job.entity), subgroup };
+            let keys = scene.policies.subgroup_keys(&scene.cluster, unit, tasks);
+            (keys, group.index(), group.policy, &group.values)
+        })
+    };
+    let part = |(subgroup, tasks): (Option<u16>, Vec<Entity>)| Part {
+        subgroup,
         tasks: tasks.into(),
         next: 0,
     };
-    parts.into_iter().map(part).collect()
+    let mut parts: Vec<Part> = parts.into_iter().map(part).collect();
+    parts.sort_by_cached_key(|part| rank(part.subgroup));
+    parts
 }
 
 /// How many tasks each role still needs for its minimum.

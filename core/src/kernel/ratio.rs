@@ -222,7 +222,7 @@ fn wanted(used: i64, request: i64, whole: i64) -> i64 {
 /// than one away, hence its floor at most one away. The rest of the division tells which way; it is
 /// computed modulo 2^64, which is exact because it lies within `-whole..2 * whole`.
 #[inline]
-fn share(part: i64, whole: i64, scale: i64) -> i64 {
+pub(crate) fn share(part: i64, whole: i64, scale: i64) -> i64 {
     debug_assert!((0..=whole).contains(&part) && whole > 0 && (1..1 << 50).contains(&scale));
     if whole > 1 << 62 {
         return (i128::from(part) * i128::from(scale) / i128::from(whole)) as i64;

@@ -1,17 +1,47 @@
-//! `drf`: dominant resource fairness between the jobs of a queue.
+//! `drf`: dominant resource fairness between the jobs of a queue, and between queues if asked.
 //!
 //! Promise: the job whose largest part of any one resource of the cluster is smaller is served
-//! first, so that equal elastic jobs take turns.
+//! first, so that equal elastic jobs take turns. A job is preempted for another only as long as it
+//! keeps at least the share the other will have.
+//!
+//! With `enableHierarchy: true` queues form a tree by their annotations `volcano.sh/hierarchy` and
+//! `volcano.sh/hierarchy-weights`, and the queue whose branch has the smaller share for its weight is
+//! served first, level by level; see [`hierarchy`]. Then a task is reclaimed for a queue that stays
+//! behind the task's own even without that task.
+//!
+//! It has no arguments.
 
-use super::{Point, Policy};
+mod hierarchy;
+
+use std::collections::BTreeMap;
+
+use bevy_ecs::entity::Entity;
+
+use self::hierarchy::Tree;
+use super::{Ballot, Evictor, Point, Policy};
+use crate::config::{Gate, Gates};
 use crate::resource::ResourceVec;
-use crate::world::{Cluster, JobReadOnlyItem};
+use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem, TaskReadOnlyItem};
 
-/// The plugin; it has no arguments.
-pub(super) struct Drf;
+/// The plugin.
+pub(super) enum Drf {
+    /// Between jobs only.
+    Flat,
+    /// Between queues as well.
+    Hierarchical,
+}
 
 /// Shares are compared in parts per billion: finer than one milli-core of a million.
 const PARTS: i128 = 1_000_000_000;
+
+/// Shares closer than this are equal when victims are chosen: a millionth.
+const CLOSE: i64 = 1_000;
+
+impl Drf {
+    pub(super) fn new(gates: Gates) -> Self {
+        if gates.is_open(Gate::Hierarchy) { Self::Hierarchical } else { Self::Flat }
+    }
+}
 
 impl Policy for Drf {
     fn name(&self) -> &'static str {
@@ -19,15 +49,89 @@ impl Policy for Drf {
     }
 
     fn points(&self) -> &'static [Point] {
-        &[Point::JobOrder]
+        match self {
+            Self::Flat => &[Point::JobOrder, Point::Preemptable],
+            Self::Hierarchical => {
+                &[Point::JobOrder, Point::Preemptable, Point::QueueOrder, Point::Reclaimable]
+            }
+        }
     }
 
     fn job_order(&self, cluster: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> i64 {
-        // Reservations count: a job that waits for room must not look poorer than it will be.
-        let mut held = job.held.allocated.clone();
-        held.add(&job.held.reserved);
-        dominant_share(&held, &cluster.capacity.0)
+        dominant_share(&holding(job), &cluster.capacity.0)
     }
+
+    fn queue_orders(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        queue: &QueueReadOnlyItem<'_, '_>,
+        keys: &mut [i64],
+    ) -> usize {
+        let levels = keys.len().min(hierarchy::LEVELS);
+        let tree = Tree::of(cluster);
+        for (key, level) in keys[..levels].iter_mut().zip(tree.keys(queue.entity)) {
+            *key = level;
+        }
+        levels
+    }
+
+    fn preemptable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        candidates: &[Entity],
+    ) -> Ballot {
+        let total = &cluster.capacity.0;
+        let mut gains = holding(&cluster.job(evictor.job));
+        if let Some(task) = evictor.task {
+            gains.add(&request(&cluster.task(task)));
+        }
+        let gains = dominant_share(&gains, total);
+        // Whatever is said of one candidate, the next of its job is judged as if it had gone.
+        let mut left: BTreeMap<Entity, ResourceVec> = BTreeMap::new();
+        Ballot::filter(candidates, |victim| {
+            let victim = cluster.task(victim);
+            let Some(job) = victim.membership.job else { return false };
+            let rest = left.entry(job).or_insert_with(|| holding(&cluster.job(job)));
+            rest.sub(&request(&victim));
+            gains <= dominant_share(rest, total).saturating_add(CLOSE)
+        })
+    }
+
+    fn reclaimable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        candidates: &[Entity],
+    ) -> Ballot {
+        let mut tree = Tree::of(cluster);
+        if let Some(task) = evictor.task {
+            tree.promise(evictor.job, &request(&cluster.task(task)));
+        }
+        let wants = evictor.queue(cluster);
+        Ballot::filter(candidates, |victim| {
+            let victim = cluster.task(victim);
+            let Some(job) = victim.membership.job else { return false };
+            let request = request(&victim);
+            tree.sub(job, &request);
+            tree.settle();
+            let behind = tree.keys(wants).lt(tree.keys(cluster.job(job).spec.queue));
+            tree.add(job, &request);
+            behind
+        })
+    }
+}
+
+/// What a job holds. Reservations count: a job that waits for room must not look poorer than it
+/// will be.
+fn holding(job: &JobReadOnlyItem<'_, '_>) -> ResourceVec {
+    let mut held = job.held.allocated.clone();
+    held.add(&job.held.reserved);
+    held
+}
+
+fn request(task: &TaskReadOnlyItem<'_, '_>) -> ResourceVec {
+    ResourceVec { hot: task.request.0, tail: task.tail.0.clone() }
 }
 
 /// The largest part of any resource, in parts per billion.
@@ -41,25 +145,4 @@ fn dominant_share(held: &ResourceVec, total: &ResourceVec) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::resource::Dim;
-
-    fn vector(cpu: i64, memory: i64) -> ResourceVec {
-        let mut vector = ResourceVec::default();
-        vector.set(Dim::CPU, cpu);
-        vector.set(Dim::MEMORY, memory);
-        vector
-    }
-
-    #[test]
-    fn the_larger_part_is_dominant() {
-        assert_eq!(dominant_share(&vector(1000, 300), &vector(8000, 1000)), 300_000_000);
-        assert_eq!(dominant_share(&vector(4000, 300), &vector(8000, 1000)), 500_000_000);
-    }
-
-    #[test]
-    fn a_resource_that_vanished_counts_as_held_entirely() {
-        assert_eq!(dominant_share(&vector(1, 0), &vector(0, 1000)), 1_000_000_000);
-    }
-}
+mod tests;

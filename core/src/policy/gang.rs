@@ -3,15 +3,25 @@
 //! Promise: nothing of a job is bound before its minimum, in all and per role, has a place. Roles
 //! count only where `minMember` is at least the sum of the roles' minima; below that the job is
 //! elastic in its roles. A member counts once it has a place, whether it asks for resources or not.
-//! Where sub-groups are asked for, so many of them must be whole. Jobs that are not ready go before
-//! jobs that are.
+//! Where sub-groups are asked for, so many of them must be whole. Jobs and sub-groups that are not
+//! ready go before those that are.
+//!
+//! As a victim a gang gives up what it has above its minimum and nothing of the minimum itself; where
+//! roles have minima that count, nothing of those either. An action that evicts for whole gangs takes
+//! gangs apart by rules of its own, and this plugin leaves it all candidates.
+//!
+//! It has no arguments.
 
-use super::{Point, Policy, Vote};
+use std::collections::BTreeMap;
+
+use bevy_ecs::entity::Entity;
+
+use super::{Ballot, Evictor, Point, Policy, Unit, Vote};
 use crate::delta::SubGroupPolicy;
 use crate::verdict::{Reason, Verdict};
 use crate::world::{Cluster, JobReadOnlyItem, READY, Role, SubGroup, TaskStatus};
 
-/// The plugin; it has no arguments.
+/// The plugin.
 pub(super) struct Gang;
 
 impl Policy for Gang {
@@ -26,6 +36,10 @@ impl Policy for Gang {
             Point::JobReady,
             Point::JobPipelined,
             Point::JobStarving,
+            Point::SubGroupOrder,
+            Point::Preemptable,
+            Point::Reclaimable,
+            Point::UnifiedEvictable,
         ]
     }
 
@@ -103,6 +117,70 @@ impl Policy for Gang {
     fn job_starving(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
         job.counts.ready() + job.counts.pipelined() < job.spec.min_available
     }
+
+    fn subgroup_order(&self, _: &Cluster<'_, '_>, unit: Unit<'_>, _: &[Entity]) -> i64 {
+        let groups = &unit.job.counts.subgroups;
+        let group = unit.subgroup.and_then(|at| groups.get(usize::from(at)));
+        let whole = group.is_some_and(|group| {
+            let policy = &unit.job.spec.subgroups[usize::from(group.policy)];
+            group.count(&READY) >= policy.size
+        });
+        i64::from(whole)
+    }
+
+    fn preemptable(&self, cluster: &Cluster<'_, '_>, _: &Evictor, tasks: &[Entity]) -> Ballot {
+        surplus(cluster, tasks)
+    }
+
+    fn reclaimable(&self, cluster: &Cluster<'_, '_>, _: &Evictor, tasks: &[Entity]) -> Ballot {
+        surplus(cluster, tasks)
+    }
+
+    fn unified_evictable(&self, _: &Cluster<'_, '_>, _: &Evictor, tasks: &[Entity]) -> Ballot {
+        Ballot::Only(tasks.to_vec())
+    }
+}
+
+/// What a job and its roles could still give up.
+struct Spare {
+    job: u32,
+    roles: Vec<u32>,
+}
+
+impl Spare {
+    fn of(job: &JobReadOnlyItem<'_, '_>) -> Self {
+        let enforced = job.spec.min_available >= job.counts.role_minimum();
+        let role = |role: &Role| {
+            let min = if enforced { role.min } else { 0 };
+            ready_in(role).saturating_sub(min)
+        };
+        Self {
+            job: job.counts.ready().saturating_sub(job.spec.min_available),
+            roles: job.counts.roles.iter().map(role).collect(),
+        }
+    }
+
+    /// Gives one task of the role up, if that leaves the gang whole.
+    fn give(&mut self, role: u16) -> bool {
+        let Some(left) = self.roles.get_mut(usize::from(role)) else { return false };
+        if self.job == 0 || *left == 0 {
+            return false;
+        }
+        self.job -= 1;
+        *left -= 1;
+        true
+    }
+}
+
+/// The candidates their gangs can do without, taken in order.
+fn surplus(cluster: &Cluster<'_, '_>, candidates: &[Entity]) -> Ballot {
+    let mut spares: BTreeMap<Entity, Spare> = BTreeMap::new();
+    Ballot::filter(candidates, |task| {
+        let membership = *cluster.task(task).membership;
+        let Some(job) = membership.job else { return false };
+        let spare = spares.entry(job).or_insert_with(|| Spare::of(&cluster.job(job)));
+        spare.give(membership.role)
+    })
 }
 
 fn is_ready(job: &JobReadOnlyItem<'_, '_>) -> bool {
@@ -148,4 +226,65 @@ fn ready_in(role: &Role) -> u32 {
 
 fn valid_in(role: &Role) -> u32 {
     role.count(&READY) + role.count(&[TaskStatus::Pipelined, TaskStatus::Pending])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::EvictPurpose;
+    use super::super::bed::{Bed, evictor, named, tasks};
+    use super::*;
+
+    /// Which of the candidates may be preempted; what may be reclaimed must be the same.
+    fn spared(bed: Bed, candidates: &'static [&'static str]) -> Vec<String> {
+        bed.look(|cluster, directory| {
+            let evictor = evictor(directory, "e", None, EvictPurpose::Preempt);
+            let tasks = tasks(directory, candidates);
+            let answer = Gang.preemptable(cluster, &evictor, &tasks);
+            assert_eq!(answer, Gang.reclaimable(cluster, &evictor, &tasks));
+            let all = Gang.unified_evictable(cluster, &evictor, &tasks);
+            assert_eq!(all, Ballot::Only(tasks));
+            match answer {
+                Ballot::Abstain => panic!("gang has an opinion"),
+                Ballot::Only(victims) => named(cluster, &victims),
+            }
+        })
+    }
+
+    #[test]
+    fn each_gang_gives_up_its_surplus_in_the_order_asked() {
+        let mut bed = Bed::new();
+        bed.node("n", &[("cpu", 9)]).group("e", 1, |_| {});
+        bed.group("a", 2, |_| {}).running("a", 4, "n");
+        bed.group("b", 3, |_| {}).running("b", 3, "n");
+        let all = &["a-3", "b-0", "a-0", "a-1", "b-1", "a-2"];
+        assert_eq!(spared(bed, all), ["a-3", "a-0"]);
+    }
+
+    #[test]
+    fn a_role_keeps_its_minimum_where_roles_count() {
+        let build = |min_member: u32| {
+            let mut bed = Bed::new();
+            bed.node("n", &[("cpu", 9)]).group("e", 1, |_| {});
+            bed.group("a", min_member, |group| {
+                group.min_task_member = vec![("ps".into(), 1), ("worker".into(), 1)];
+            });
+            let roles = ["ps", "worker", "worker", "worker"];
+            for (index, role) in roles.into_iter().enumerate() {
+                bed.pod("a", index, Some("n"), |pod| pod.role = role.into());
+            }
+            bed
+        };
+        let all = &["a-0", "a-1", "a-2", "a-3"];
+        assert_eq!(spared(build(2), all), ["a-1", "a-2"]);
+        // Below the sum of the roles' minima the job is elastic in its roles.
+        assert_eq!(spared(build(1), all), ["a-0", "a-1", "a-2"]);
+    }
+
+    #[test]
+    fn a_gang_that_is_not_whole_gives_up_nothing() {
+        let mut bed = Bed::new();
+        bed.node("n", &[("cpu", 9)]).group("e", 1, |_| {});
+        bed.group("a", 3, |_| {}).running("a", 2, "n").pod("a", 2, None, |_| {});
+        assert_eq!(spared(bed, &["a-0", "a-1"]), [""; 0]);
+    }
 }

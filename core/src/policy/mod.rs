@@ -4,8 +4,12 @@
 //! called once for all of them, never once per node. Orders are keys, smaller first, so that a heap
 //! compares integers. How several plugins combine over the tiers is in [`Policies`].
 
+#[cfg(test)]
+pub(crate) mod bed;
+mod evict;
 mod tiers;
 mod weights;
+mod mean;
 mod gang;
 mod priority;
 mod drf;
@@ -13,19 +17,23 @@ mod predicates;
 mod nodeorder;
 mod binpack;
 mod topology;
+mod conformance;
+mod nodegroup;
+mod strategy;
 
+pub use evict::{Ballot, EvictPurpose, Evictor};
 pub use tiers::{OrderKey, Policies};
 
 use bevy_ecs::entity::Entity;
 use glam::I64Vec2;
 
-use crate::class::Class;
+use crate::class::{Class, Reads};
 use crate::config::{Gate, PluginConfig};
 use crate::kernel::fit::Fit;
 use crate::resource::ResourceNames;
 use crate::verdict::Verdict;
 use crate::world::{
-    Cluster, JobReadOnlyItem, NodeColumns, QueueReadOnlyItem, Symbols, TaskReadOnlyItem,
+    Around, Cluster, JobReadOnlyItem, NodeColumns, QueueReadOnlyItem, Symbols, TaskReadOnlyItem,
 };
 
 /// A place in the cycle where plugins have a say.
@@ -58,11 +66,21 @@ pub enum Point {
     DomainScore,
     /// Within which domains may a job or sub-group be placed?
     SearchSpace,
+    /// Which sub-group of a job is placed next.
+    SubGroupOrder,
+    /// Who may be evicted for a task of the same queue.
+    Preemptable,
+    /// Who may be evicted for a task of another queue.
+    Reclaimable,
+    /// Who may be evicted for a whole gang.
+    UnifiedEvictable,
+    /// Which queue's tasks are evicted first.
+    VictimQueueOrder,
 }
 
 impl Point {
     /// Number of points.
-    pub const COUNT: usize = 13;
+    pub const COUNT: usize = 18;
 
     /// The flag that switches a plugin's part at this point.
     pub fn gate(self) -> Option<Gate> {
@@ -72,7 +90,7 @@ impl Point {
             Self::JobOrder => Some(Gate::JobOrder),
             Self::QueueOrder => Some(Gate::QueueOrder),
             Self::TaskOrder => Some(Gate::TaskOrder),
-            Self::JobValid => None,
+            Self::JobValid | Self::UnifiedEvictable | Self::VictimQueueOrder => None,
             Self::JobReady => Some(Gate::JobReady),
             Self::JobPipelined => Some(Gate::JobPipelined),
             Self::JobStarving => Some(Gate::JobStarving),
@@ -80,6 +98,9 @@ impl Point {
             Self::Allocatable => Some(Gate::Allocatable),
             Self::DomainScore => Some(Gate::HyperNodeOrder),
             Self::SearchSpace => Some(Gate::HyperNodeGradient),
+            Self::SubGroupOrder => Some(Gate::SubJobOrder),
+            Self::Preemptable => Some(Gate::Preemptable),
+            Self::Reclaimable => Some(Gate::Reclaimable),
         }
     }
 }
@@ -235,6 +256,8 @@ pub struct Pairing<'a> {
     pub nodes: NodeColumns<'a>,
     /// Texts behind symbols.
     pub symbols: &'a Symbols,
+    /// The cluster as a whole.
+    pub around: Around<'a>,
 }
 
 /// A plugin's opinion where several plugins vote.
@@ -280,6 +303,11 @@ pub trait Policy: Send + Sync {
     /// Where it has a say.
     fn points(&self) -> &'static [Point];
 
+    /// What it reads of pods beyond request and node constraints.
+    fn reads(&self) -> Reads {
+        Reads::default()
+    }
+
     /// Bars nodes that may not serve the class; a node already closed may be left as it is.
     fn filter(&self, _pairing: &Pairing<'_>, _bars: &mut [Bar]) {}
 
@@ -299,6 +327,18 @@ pub trait Policy: Send + Sync {
     /// Key of a queue among all queues.
     fn queue_order(&self, _cluster: &Cluster<'_, '_>, _queue: &QueueReadOnlyItem<'_, '_>) -> i64 {
         0
+    }
+
+    /// Writes the keys of a queue among all queues, most decisive first, and returns how many: as many
+    /// for every queue, at most as many as there is room for.
+    fn queue_orders(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        queue: &QueueReadOnlyItem<'_, '_>,
+        keys: &mut [i64],
+    ) -> usize {
+        keys[0] = self.queue_order(cluster, queue);
+        1
     }
 
     /// Key of a task among the tasks of its job.
@@ -360,6 +400,56 @@ pub trait Policy: Send + Sync {
     ) -> i64 {
         0
     }
+
+    /// Key of a sub-group among those of its job; `members` are its tasks in every status.
+    fn subgroup_order(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _unit: Unit<'_>,
+        _members: &[Entity],
+    ) -> i64 {
+        0
+    }
+
+    /// Which of the candidates may be evicted for a task of their own queue.
+    fn preemptable(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _evictor: &Evictor,
+        _candidates: &[Entity],
+    ) -> Ballot {
+        Ballot::Abstain
+    }
+
+    /// Which of the candidates may be evicted for a task of another queue.
+    fn reclaimable(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _evictor: &Evictor,
+        _candidates: &[Entity],
+    ) -> Ballot {
+        Ballot::Abstain
+    }
+
+    /// Which of the candidates may be evicted for a whole gang; the purpose is the evictor's.
+    fn unified_evictable(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _evictor: &Evictor,
+        _candidates: &[Entity],
+    ) -> Ballot {
+        Ballot::Abstain
+    }
+
+    /// Key of a queue with victims when a job of queue `_wants` evicts; smaller goes first.
+    fn victim_queue_order(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _queue: &QueueReadOnlyItem<'_, '_>,
+        _wants: Entity,
+    ) -> i64 {
+        0
+    }
 }
 
 /// The plugin of a configuration entry; none if this version does not have it.
@@ -371,10 +461,13 @@ pub fn build(config: &PluginConfig, names: &mut ResourceNames) -> Option<Box<dyn
     match config.spec.name {
         "gang" => Some(Box::new(gang::Gang)),
         "priority" => Some(Box::new(priority::Priority)),
-        "drf" => Some(Box::new(drf::Drf)),
+        "drf" => Some(Box::new(drf::Drf::new(config.gates))),
         "predicates" => Some(Box::new(predicates::Predicates::new(arguments))),
         "nodeorder" => Some(Box::new(nodeorder::NodeOrder::new(arguments, names))),
         "binpack" => Some(Box::new(binpack::Binpack::new(arguments, names))),
+        "nodegroup" => Some(Box::new(nodegroup::NodeGroup::new(arguments))),
+        "resource-strategy-fit" => Some(Box::new(strategy::StrategyFit::new(arguments, names))),
+        "conformance" => Some(Box::new(conformance::Conformance)),
         "network-topology-aware" => Some(Box::new(topology::Topology::new(arguments, names))),
         _ => None,
     }

@@ -4,12 +4,18 @@
 //! (`leastrequested.weight` 1), fuller ones if asked (`mostrequested.weight` 0), nodes whose cpu and
 //! memory would be used in step (`balancedresource.weight` 1), nodes that fulfil preferred affinity
 //! (`nodeaffinity.weight` 2), nodes without `PreferNoSchedule` taints the pod does not tolerate
-//! (`tainttoleration.weight` 3). Affinity and taints are scaled by the best and worst node of the
-//! whole cluster, so that a node's score does not depend on which others happen to have room.
+//! (`tainttoleration.weight` 3), nodes that hold the pod's images (`imagelocality.weight` 1). Affinity
+//! and taints are scaled by the best and worst node of the whole cluster, so that a node's score does
+//! not depend on which others happen to have room. In how empty or full a node is, a container that
+//! asks for no cpu counts as 100m and one that asks for no memory as 200Mi: pods without requests are
+//! spread too.
+
+mod images;
 
 use glam::I64Vec2;
 
 use super::{Pairing, Point, Policy};
+use crate::class::Reads;
 use crate::config::Arguments;
 use crate::delta::TaintEffect;
 use crate::kernel::ratio::{self, SCORE_SCALE};
@@ -24,6 +30,7 @@ pub(super) struct NodeOrder {
     least: i64,
     most: i64,
     balanced: i64,
+    images: i64,
     /// Of affinity and of taints.
     wishes: I64Vec2,
     /// Lanes that should be used in step; the last is that of the GPU.
@@ -39,6 +46,7 @@ impl NodeOrder {
             least: arguments.int("leastrequested.weight", 1),
             most: arguments.int("mostrequested.weight", 0),
             balanced: arguments.int("balancedresource.weight", 1),
+            images: arguments.int("imagelocality.weight", 1),
             wishes: I64Vec2::new(
                 arguments.int("nodeaffinity.weight", 2),
                 arguments.int("tainttoleration.weight", 3),
@@ -46,10 +54,44 @@ impl NodeOrder {
         }
     }
 
+    /// How empty and how full nodes are, with what containers without request are taken to need.
+    fn score_room(&self, pairing: &Pairing<'_>, scores: &mut [i64]) {
+        let mut request = pairing.class.request.hot;
+        raise(&mut request, pairing.class.unasked);
+        for first in (0..scores.len()).step_by(ROWS) {
+            let rows = first..scores.len().min(first + ROWS);
+            let nodes = pairing.nodes.rows(rows.clone());
+            let mut used = [Lanes::default(); ROWS];
+            let used = &mut used[..rows.len()];
+            used.copy_from_slice(nodes.used);
+            used.iter_mut().zip(nodes.unasked).for_each(|(used, more)| raise(used, more.0));
+            let (allocatable, scores) = (nodes.allocatable, &mut scores[rows]);
+            if self.least != 0 {
+                let weight = self.least;
+                ratio::least_requested(&request, &CPU_MEMORY, weight, used, allocatable, scores);
+            }
+            if self.most != 0 {
+                let weight = self.most;
+                ratio::most_requested(&request, &CPU_MEMORY, weight, used, allocatable, scores);
+            }
+        }
+    }
+
     /// The GPU's lane counts only for tasks that ask for one.
     fn lanes(&self, request: &Lanes) -> &[usize] {
         let asks = request.0[self.balance[2]] > 0;
         if asks { &self.balance } else { &self.balance[..2] }
+    }
+}
+
+/// Rows at a time, on the stack.
+const ROWS: usize = 64;
+
+/// Adds milli-cpu and bytes of memory.
+fn raise(lanes: &mut Lanes, more: [i64; 2]) {
+    for (lane, more) in [Dim::CPU, Dim::MEMORY].into_iter().zip(more) {
+        let lane = &mut lanes.0[lane.index()];
+        *lane = lane.saturating_add(more);
     }
 }
 
@@ -62,6 +104,11 @@ impl Policy for NodeOrder {
         &[Point::Score]
     }
 
+    fn reads(&self) -> Reads {
+        let unasked = self.least != 0 || self.most != 0;
+        Reads { images: self.images != 0, unasked, ..Reads::default() }
+    }
+
     /// The highest preference any node fulfils and the most taints any node repels with.
     fn measure(&self, pairing: &Pairing<'_>) -> I64Vec2 {
         let wishes = pairing.nodes.rules.iter().map(|node| wishes(pairing, node));
@@ -70,25 +117,8 @@ impl Policy for NodeOrder {
 
     fn score(&self, pairing: &Pairing<'_>, scale: I64Vec2, scores: &mut [i64]) {
         let (request, nodes) = (&pairing.class.request.hot, &pairing.nodes);
-        if self.least != 0 {
-            ratio::least_requested(
-                request,
-                &CPU_MEMORY,
-                self.least,
-                nodes.used,
-                nodes.allocatable,
-                scores,
-            );
-        }
-        if self.most != 0 {
-            ratio::most_requested(
-                request,
-                &CPU_MEMORY,
-                self.most,
-                nodes.used,
-                nodes.allocatable,
-                scores,
-            );
+        if self.least != 0 || self.most != 0 {
+            self.score_room(pairing, scores);
         }
         if self.balanced != 0 {
             ratio::balanced(
@@ -99,6 +129,12 @@ impl Policy for NodeOrder {
                 nodes.allocatable,
                 scores,
             );
+        }
+        let around = pairing.around.images;
+        if self.images != 0 && images::matter(pairing.class, around) {
+            for (score, node) in scores.iter_mut().zip(nodes.rules) {
+                *score += images::points(pairing.class, around, node) * self.images;
+            }
         }
         if scale == I64Vec2::ZERO {
             return;

@@ -1,5 +1,7 @@
 //! How plugins combine: tiers in order, plugins of a tier in order, each point by its own rule.
 
+mod victims;
+
 use std::cmp::{Ordering, Reverse};
 
 use bevy_ecs::entity::Entity;
@@ -7,7 +9,7 @@ use bevy_ecs::prelude::Resource;
 use glam::I64Vec2;
 
 use super::{Bar, Obstacle, Pairing, Point, Policy, Purpose, SearchSpace, Unit, Vote, build};
-use crate::class::Class;
+use crate::class::{Class, Reads};
 use crate::config::{Gates, SchedulerConfig};
 use crate::ids::{Name, TimeMs};
 use crate::resource::ResourceNames;
@@ -78,6 +80,11 @@ impl Policies {
         }
     }
 
+    /// What all plugins together read of pods beyond request and node constraints.
+    pub fn reads(&self) -> Reads {
+        self.entries.iter().fold(Reads::default(), |reads, entry| reads.or(entry.policy.reads()))
+    }
+
     fn at(&self, point: Point) -> impl Iterator<Item = &dyn Policy> {
         self.at[point as usize].iter().map(|&index| &*self.entries[index].policy)
     }
@@ -135,8 +142,15 @@ impl Policies {
         cluster: &Cluster<'_, '_>,
         queue: &QueueReadOnlyItem<'_, '_>,
     ) -> OrderKey {
+        let mut keys = [0; OrderKey::KEYS];
+        let mut next = 0;
+        for policy in self.at(Point::QueueOrder) {
+            if next < keys.len() {
+                next += policy.queue_orders(cluster, queue, &mut keys[next..]);
+            }
+        }
         OrderKey {
-            keys: self.keys(Point::QueueOrder, |policy| policy.queue_order(cluster, queue)),
+            keys,
             created: queue.identity.created,
             uid: queue.identity.uid.clone(),
         }

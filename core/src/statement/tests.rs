@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::{Checkpoint, Grounds, Plan, Statement};
 use crate::config::{SchedulerConfig, Tuning};
 use crate::delta::{
-    ClusterDelta, Constraints, DomainFacts, DomainMember, NodeFacts, Ownership, PodFacts,
+    ClusterDelta, Constraints, DomainFacts, DomainMember, NodeFacts, NodeGroupFacts, Ownership, PodFacts,
     PodGroupFacts, PodPhase, QueueFacts, QueueState,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
@@ -94,6 +94,8 @@ fn queue(name: &str, parent: Option<&str>) -> ClusterDelta {
         guarantee: None,
         reclaimable: true,
         state: QueueState::Open,
+            hierarchy: Vec::new(),
+            node_groups: NodeGroupFacts::default(),
     }))
 }
 
@@ -119,6 +121,7 @@ pub(crate) fn world() -> World {
             taints: Vec::new(),
             unschedulable: false,
             allocatable: offer(),
+            images: Vec::new(),
         }))]);
     }
     let node = |index: usize| DomainMember::Node(format!("n{index}").as_str().into());

@@ -9,8 +9,10 @@ use bevy_ecs::prelude::World;
 use super::cluster::Cluster;
 use super::domain::DomainTotals;
 use super::job::JobAllocated;
+use super::ledger::holds_of_group;
 use super::queue::QueueUse;
 use super::rows::{NodeReadOnlyItem, TaskReadOnlyItem};
+use super::symbol::Symbol;
 use super::task::TaskStatus;
 use crate::resource::ResourceVec;
 
@@ -28,6 +30,15 @@ fn compare(cluster: Cluster<'_, '_>) -> Vec<String> {
         check(&mut faults, "node", &node.identity.name, &room(&node), want);
         let want = tenants.remove(&node.entity).unwrap_or_default();
         check(&mut faults, "tenants of", &node.identity.name, &node.tenants.0, &want);
+    }
+    let mut unasked = node_unasked(&cluster);
+    for node in &cluster.nodes {
+        let want = unasked.remove(&node.entity).unwrap_or_default();
+        check(&mut faults, "unasked on", &node.identity.name, &node.unasked.0, &want);
+    }
+    if cluster.groups.inheritance.is_some() {
+        let want = group_uses(&cluster);
+        check(&mut faults, "node groups", &"of queues", &cluster.groups.uses(), &want);
     }
     let mut offered = ResourceVec::default();
     cluster.nodes.iter().for_each(|node| offered.add(&room(&node).allocatable));
@@ -86,6 +97,9 @@ fn job_tallies(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, Tally> {
         if let Some(subgroup) = task.membership.subgroup {
             tally.subgroups.entry(subgroup.into()).or_default()[status as usize] += 1;
         }
+        if !status.is_ended() {
+            tally.held.asked.add(&request(&task));
+        }
         match status {
             TaskStatus::Pipelined => tally.held.reserved.add(&request(&task)),
             status if status.is_allocated() => tally.held.allocated.add(&request(&task)),
@@ -137,6 +151,34 @@ fn node_tenants(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, u32> {
         *tenants.entry(node).or_default() += 1;
     }
     tenants
+}
+
+/// What tasks on each node count for above what they ask.
+fn node_unasked(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, [i64; 2]> {
+    let mut sums: BTreeMap<Entity, [i64; 2]> = BTreeMap::new();
+    for task in &cluster.tasks {
+        let (status, Some(node)) = task.status() else { continue };
+        if !status.is_ended() && !matches!(status, TaskStatus::Pending | TaskStatus::Pipelined) {
+            let sum = sums.entry(node).or_default();
+            sum.iter_mut().zip(task.traits.unasked).for_each(|(sum, more)| *sum += more);
+        }
+    }
+    sums
+}
+
+/// What queues hold of groups of nodes.
+pub(crate) fn group_uses(cluster: &Cluster<'_, '_>) -> BTreeMap<(Entity, Symbol), ResourceVec> {
+    let mut uses: BTreeMap<(Entity, Symbol), ResourceVec> = BTreeMap::new();
+    for task in &cluster.tasks {
+        let (status, Some(node)) = task.status() else { continue };
+        let (Some(job), true) = (task.membership.job, holds_of_group(status)) else { continue };
+        if let Some(group) = cluster.node(node).rules.label(Symbol::NODE_GROUP) {
+            let used = uses.entry((cluster.job(job).spec.queue, group)).or_default();
+            used.add(&request(&task));
+        }
+    }
+    uses.retain(|_, used| *used != ResourceVec::default());
+    uses
 }
 
 /// What each node's room must be, from its offer and the tasks on it.

@@ -4,7 +4,9 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Query, Res, ResMut};
 use bevy_ecs::system::SystemParam;
 
+use super::around::Images;
 use super::domain::DomainIndex;
+use super::groups::NodeGroups;
 use super::rows::{
     Domain, DomainReadOnlyItem, Job, JobItem, JobReadOnlyItem, Node, NodeReadOnlyItem, Queue,
     QueueReadOnlyItem, Task, TaskReadOnlyItem,
@@ -24,6 +26,8 @@ pub struct Cluster<'w, 's> {
     pub tree: Res<'w, DomainIndex>,
     pub capacity: ResMut<'w, ClusterTotals>,
     pub log: ResMut<'w, ChangeLog>,
+    pub groups: ResMut<'w, NodeGroups>,
+    pub images: ResMut<'w, Images>,
 }
 
 /// References between entities are kept by ingest, which removes an entity only after the last

@@ -193,6 +193,8 @@ pub struct JobAllocated {
     pub allocated: ResourceVec,
     /// Requests of tasks room is held for.
     pub reserved: ResourceVec,
+    /// Requests of all tasks that have not ended, wherever they stand.
+    pub asked: ResourceVec,
 }
 
 /// The job's tasks, in no particular order.

@@ -8,6 +8,7 @@ use bevy_ecs::entity::Entity;
 use super::cluster::Cluster;
 use super::job::{JobCounts, Role};
 use super::rows::{JobItem, NodeItem, TaskItem};
+use super::symbol::Symbol;
 
 use super::task::{Assumed, Assumption, TaskStatus};
 use crate::resource::{Lanes, ResourceVec, Tail};
@@ -37,6 +38,15 @@ impl Flow {
     fn vector(self, total: &mut ResourceVec, amount: &ResourceVec) {
         self.lanes(&mut total.hot, &amount.hot);
         self.tail(&mut total.tail, &amount.tail);
+    }
+
+    fn pair(self, total: &mut [i64; 2], amount: [i64; 2]) {
+        for (total, amount) in total.iter_mut().zip(amount) {
+            *total = match self {
+                Self::In => total.wrapping_add(amount),
+                Self::Out => total.wrapping_sub(amount),
+            };
+        }
     }
 
     fn count(self, total: &mut u32) {
@@ -90,6 +100,7 @@ struct Contribution {
     subgroup: Option<u16>,
     gated: bool,
     request: ResourceVec,
+    unasked: [i64; 2],
 }
 
 impl Contribution {
@@ -102,6 +113,7 @@ impl Contribution {
             subgroup: task.membership.subgroup,
             gated: task.traits.gated,
             request: ResourceVec { hot: task.request.0, tail: task.tail.0.clone() },
+            unasked: task.traits.unasked,
         }
     }
 }
@@ -149,6 +161,22 @@ impl Cluster<'_, '_> {
         if let Some(job) = contribution.job {
             self.post_job(job, contribution, flow);
         }
+        if self.groups.inheritance.is_some() {
+            self.post_group(contribution, flow);
+        }
+    }
+
+    /// What the queue of a task holds of the group of its node.
+    fn post_group(&mut self, contribution: &Contribution, flow: Flow) {
+        if !holds_of_group(contribution.status) {
+            return;
+        }
+        let (Some(job), Some(node)) = (contribution.job, contribution.home) else { return };
+        let (Ok(job), Ok(node)) = (self.jobs.get(job), self.nodes.get(node)) else { return };
+        if let Some(group) = node.rules.label(Symbol::NODE_GROUP) {
+            let used = self.groups.used_mut(job.spec.queue, group);
+            flow.vector(used, &contribution.request);
+        }
     }
 
     fn post_node(&mut self, node: Entity, contribution: &Contribution, flow: Flow) {
@@ -157,6 +185,9 @@ impl Cluster<'_, '_> {
         let Some(charge) = Charge::of(contribution.status) else { return };
         let request = &contribution.request;
         charge_node(&mut node, charge, request, flow);
+        if charge != Charge::Held {
+            flow.pair(&mut node.unasked.0, contribution.unasked);
+        }
         self.log.touch(node.place.row);
         for &domain in &node.domains.0 {
             let Ok(mut domain) = self.domains.get_mut(domain) else { continue };
@@ -178,6 +209,9 @@ impl Cluster<'_, '_> {
         let Ok(mut job) = self.jobs.get_mut(job) else { return };
         count_task(&mut job.counts, contribution, flow);
         let status = contribution.status;
+        if !status.is_ended() {
+            flow.vector(&mut job.held.asked, &contribution.request);
+        }
         if !status.is_allocated() && status != TaskStatus::Pipelined {
             return;
         }
@@ -241,6 +275,11 @@ impl Cluster<'_, '_> {
         self.post_queue_path(queue, TaskStatus::Running, &held.allocated, flow);
         self.post_queue_path(queue, TaskStatus::Pipelined, &held.reserved, flow);
     }
+}
+
+/// Does a task in that status hold something of its node's group, for now or later?
+pub(super) fn holds_of_group(status: TaskStatus) -> bool {
+    status.is_allocated() || status == TaskStatus::Pipelined
 }
 
 fn charge_node(node: &mut NodeItem<'_, '_>, charge: Charge, request: &ResourceVec, flow: Flow) {

@@ -13,16 +13,21 @@ mod queue;
 mod domain;
 mod rows;
 mod index;
+mod groups;
+mod around;
 mod cluster;
 mod ledger;
 mod audit;
 mod fingerprint;
 mod view;
 
+pub use around::{Around, Images};
 pub use audit::audit;
+pub(crate) use audit::group_uses;
 pub use cluster::Cluster;
 pub use domain::{DomainIndex, DomainSpec, DomainSpot, DomainTotals};
 pub use fingerprint::fingerprint;
+pub use groups::{Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups};
 pub use index::{Directory, JobKey};
 pub use job::{
     JobAllocated, JobBackoff, JobCounts, JobIdentity, JobMembers, JobSpec, JobVerdict, READY, Role,
@@ -31,7 +36,7 @@ pub use job::{
 pub use names::{Names, PriorityClasses};
 pub use node::{
     Allocatable, ChangeLog, ClusterTotals, DomainPath, Idle, LogMark, NodeColumns, NodeIdentity,
-    NodePlace, NodeRules, NodeTails, NodeTaint, Pipelined, Releasing, Tenants, Used,
+    NodePlace, NodeRules, NodeTails, NodeTaint, Pipelined, Releasing, Tenants, Unasked, Used,
 };
 pub use queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueUse};
 pub use rows::{

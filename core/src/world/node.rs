@@ -41,6 +41,8 @@ pub struct NodeRules {
     pub unschedulable: bool,
     /// The node's own name as a symbol, for field selectors.
     pub name: Option<Symbol>,
+    /// Images it holds with their sizes in bytes, sorted by symbol.
+    pub images: Vec<(Symbol, i64)>,
 }
 
 impl NodeRules {
@@ -106,6 +108,11 @@ pub struct NodeTails {
     pub pipelined: Tail,
 }
 
+/// What tasks on the node count for above what they ask: milli-cpu and bytes of memory that scores
+/// assume for containers without request. It takes no room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+pub struct Unasked(pub [i64; 2]);
+
 /// How many tasks are on the node, leaving, awaited and ended ones included: it is known as long as
 /// any of them is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
@@ -129,6 +136,7 @@ pub struct NodeColumns<'a> {
     pub releasing: &'a [Lanes],
     pub pipelined: &'a [Lanes],
     pub tails: &'a [NodeTails],
+    pub unasked: &'a [Unasked],
 }
 
 impl<'a> NodeColumns<'a> {
@@ -144,6 +152,7 @@ impl<'a> NodeColumns<'a> {
         releasing: &[],
         pipelined: &[],
         tails: &[],
+        unasked: &[],
     };
 
     /// The table of a query as plain slices.
@@ -159,6 +168,7 @@ impl<'a> NodeColumns<'a> {
             releasing: Releasing::peel_slice(table.releasing),
             pipelined: Pipelined::peel_slice(table.pipelined),
             tails: table.tails,
+            unasked: table.unasked,
         }
     }
 
@@ -185,7 +195,8 @@ impl<'a> NodeColumns<'a> {
             used: &self.used[range.clone()],
             releasing: &self.releasing[range.clone()],
             pipelined: &self.pipelined[range.clone()],
-            tails: &self.tails[range],
+            tails: &self.tails[range.clone()],
+            unasked: &self.unasked[range],
         }
     }
 }

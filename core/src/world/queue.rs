@@ -3,7 +3,7 @@
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Component;
 
-use crate::delta::QueueState;
+use crate::delta::{NodeGroupFacts, QueueState};
 use crate::ids::{Name, TimeMs};
 use crate::resource::{ResourceList, ResourceVec};
 
@@ -41,6 +41,10 @@ pub struct QueueSpec {
     pub reclaimable: bool,
     /// Does it take jobs?
     pub state: QueueState,
+    /// Its place in the tree of shares: names below the root with weights in thousandths.
+    pub hierarchy: Vec<(Name, u32)>,
+    /// What it says of groups of nodes.
+    pub node_groups: NodeGroupFacts,
 }
 
 impl Default for QueueSpec {
@@ -55,6 +59,8 @@ impl Default for QueueSpec {
             guarantee: None,
             reclaimable: true,
             state: QueueState::Open,
+            hierarchy: Vec::new(),
+            node_groups: NodeGroupFacts::default(),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::job::{
 };
 use super::node::{
     Allocatable, DomainPath, Idle, NodeIdentity, NodePlace, NodeRules, NodeTails, Pipelined,
-    Releasing, Tenants, Used,
+    Releasing, Tenants, Unasked, Used,
 };
 use super::queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueUse};
 use super::task::{
@@ -32,6 +32,7 @@ pub struct Node {
     pub releasing: &'static mut Releasing,
     pub pipelined: &'static mut Pipelined,
     pub tails: &'static mut NodeTails,
+    pub unasked: &'static mut Unasked,
     pub tenants: &'static mut Tenants,
     pub domains: &'static mut DomainPath,
 }

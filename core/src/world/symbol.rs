@@ -13,6 +13,8 @@ pub struct Symbol(pub u32);
 impl Symbol {
     /// Key of the taint that stands for `spec.unschedulable`; always the first symbol.
     pub const UNSCHEDULABLE: Self = Self(0);
+    /// Key of the label that names a node's group; always the second symbol.
+    pub const NODE_GROUP: Self = Self(1);
 }
 
 /// Every text met so far. Which number a text gets depends on the order of arrival; symbols are only
@@ -27,6 +29,7 @@ impl Default for Symbols {
     fn default() -> Self {
         let mut symbols = Self { by_text: HashMap::default(), texts: Vec::new() };
         symbols.intern(&Name::from("node.kubernetes.io/unschedulable"));
+        symbols.intern(&Name::from("volcano.sh/nodegroup-name"));
         symbols
     }
 }

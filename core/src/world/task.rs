@@ -154,6 +154,8 @@ pub struct TaskTraits {
     pub ownership: Ownership,
     /// May it be evicted for others?
     pub preemptable: bool,
+    /// Milli-cpu and bytes of memory that scores count for it above what it asks for.
+    pub unasked: [i64; 2],
 }
 
 /// Where the task's priority comes from, so that it follows a priority class that changes.

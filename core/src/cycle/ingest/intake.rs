@@ -90,6 +90,10 @@ impl Intake<'_, '_> {
         let offer = self.names.0.vector(&facts.allocatable);
         let Ok(mut item) = self.cluster.nodes.get_mut(node) else { return };
         if !item.identity.present || *item.rules != rules {
+            if item.identity.present {
+                self.cluster.images.remove(&item.rules.images);
+            }
+            self.cluster.images.add(&rules.images);
             item.identity.present = true;
             *item.rules = rules;
             self.dirty.nodes = true;
@@ -114,7 +118,13 @@ impl Intake<'_, '_> {
         });
         let taints = taints.collect();
         let name = Some(symbols.intern(&facts.name));
-        NodeRules { labels, taints, unschedulable: facts.unschedulable, name }
+        let read = self.cluster.images.read;
+        let images = facts.images.iter().filter(|_| read);
+        let mut images: Vec<_> =
+            images.map(|(name, size)| (symbols.intern(name), *size)).collect();
+        images.sort_unstable();
+        images.dedup_by_key(|image| image.0);
+        NodeRules { labels, taints, unschedulable: facts.unschedulable, name, images }
     }
 
     fn node_gone(&mut self, name: &Name) {
@@ -122,6 +132,9 @@ impl Intake<'_, '_> {
         let Some(&node) = self.directory.nodes.get(name) else { return };
         self.cluster.offer(node, &ResourceVec::default());
         let Ok(mut item) = self.cluster.nodes.get_mut(node) else { return };
+        if item.identity.present {
+            self.cluster.images.remove(&item.rules.images);
+        }
         item.identity.present = false;
         *item.rules = NodeRules::default();
         self.dirty.nodes = true;
@@ -193,6 +206,7 @@ impl Intake<'_, '_> {
         self.cluster.detach_job(job);
         self.cluster.job_mut(job).spec.queue = queue;
         self.cluster.attach_job(job);
+        self.dirty.groups = true;
         self.dirty.vacant.push(old);
     }
 
@@ -214,6 +228,8 @@ impl Intake<'_, '_> {
             guarantee: facts.guarantee.clone(),
             reclaimable: facts.reclaimable,
             state: facts.state,
+            hierarchy: facts.hierarchy.clone(),
+            node_groups: facts.node_groups.clone(),
         };
         self.dirty.queues = true;
     }

@@ -35,13 +35,15 @@ impl Intake<'_, '_> {
         self.set_aside.0.remove(&ObjectRef::Pod(facts.key.clone()));
         let Some(&task) = self.directory.tasks.get(&facts.key) else { return };
         let request = self.names.0.vector(&facts.request);
-        let class = self.classes.intern(&request, &facts.constraints, &mut self.symbols);
         let job = job_key(facts).and_then(|key| self.directory.jobs.get(&key).copied());
         // The node it was on may be needed by nobody else.
         self.dirty.vacant.extend(self.cluster.task(task).home());
         self.cluster.detach(task);
         self.leave_job_unless(task, job);
         let role = job.map_or(0, |job| self.join_job(task, job, facts));
+        let queue = job.map(|job| self.cluster.job(job).spec.queue);
+        let group = queue.and_then(|queue| self.cluster.groups.of(queue));
+        let class = self.classes.intern(&request, &facts.constraints, group, &mut self.symbols);
         self.write_facts(task, facts, request);
         self.observe(task, facts);
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
@@ -144,6 +146,7 @@ impl Intake<'_, '_> {
             gated: !facts.gates.is_empty(),
             ownership: facts.ownership,
             preemptable: facts.preemptable.unwrap_or(true),
+            unasked: facts.constraints.unasked,
         };
         *item.request = Request(request.hot);
         *item.tail = RequestTail(request.tail);

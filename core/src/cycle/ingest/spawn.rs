@@ -11,7 +11,7 @@ use crate::world::{
     JobAllocated, JobBackoff, JobCounts, JobIdentity, JobKey, JobMembers, JobSpec, JobVerdict,
     Labels, LastTransaction, Membership, NodeIdentity, NodePlace, NodeRules, NodeTails, Observed,
     Pipelined, PrioritySource, QueueDeserved, QueueIdentity, QueueSpec, QueueUse, Releasing,
-    Request, RequestTail, Seat, TaskIdentity, TaskTraits, Tenants, Used,
+    Request, RequestTail, Seat, TaskIdentity, TaskTraits, Tenants, Unasked, Used,
 };
 
 /// Name of the queue every path ends in.
@@ -106,6 +106,7 @@ impl Maker<'_> {
                 Releasing::default(),
                 Pipelined::default(),
                 NodeTails::default(),
+                Unasked::default(),
             );
             let place = (NodePlace::default(), Tenants::default(), DomainPath::default());
             let node = world.spawn((identity, NodeRules::default(), room, place)).id();

@@ -7,6 +7,7 @@ use bevy_ecs::prelude::World;
 
 use super::Dirty;
 use super::domains;
+use super::groups;
 use super::intake::{Intake, SetAside};
 use super::spawn::ROOT_QUEUE;
 use crate::delta::ObjectRef;
@@ -30,6 +31,9 @@ pub(super) fn sweep(world: &mut World) {
     }
     if dirty.nodes {
         number_nodes(world);
+    }
+    if dirty.nodes || dirty.queues || dirty.groups {
+        groups::settle(world);
     }
     if dirty.nodes || dirty.domains {
         domains::rebuild(world);

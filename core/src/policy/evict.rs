@@ -1,0 +1,49 @@
+//! What plugins are asked about evictions: for whom, and which of the candidates may go.
+
+use bevy_ecs::entity::Entity;
+
+use crate::world::Cluster;
+
+/// Why room is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EvictPurpose {
+    /// A more important job of the same queue.
+    Preempt,
+    /// A queue that has less than its part.
+    Reclaim,
+}
+
+/// Who would get the room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Evictor {
+    /// The job that lacks room.
+    pub job: Entity,
+    /// The task room is wanted for; none where it is the job as a whole.
+    pub task: Option<Entity>,
+    /// Why.
+    pub purpose: EvictPurpose,
+}
+
+impl Evictor {
+    /// The queue of the job.
+    pub fn queue(&self, cluster: &Cluster<'_, '_>) -> Entity {
+        cluster.job(self.job).spec.queue
+    }
+}
+
+/// A plugin's answer to which of the candidates may be evicted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ballot {
+    /// No opinion: the others decide.
+    Abstain,
+    /// These and no others, in the order of the candidates. Nobody at all ends the tier, and the
+    /// next one decides.
+    Only(Vec<Entity>),
+}
+
+impl Ballot {
+    /// The candidates a test lets pass, asked in order.
+    pub fn filter(candidates: &[Entity], mut may_go: impl FnMut(Entity) -> bool) -> Self {
+        Self::Only(candidates.iter().copied().filter(|&task| may_go(task)).collect())
+    }
+}

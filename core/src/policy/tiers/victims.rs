@@ -1,0 +1,121 @@
+//! Who may be evicted, by the plugins of one tier after the other, and in which order they go.
+
+use std::cmp::Reverse;
+
+use bevy_ecs::entity::Entity;
+use hashbrown::HashSet;
+use rustc_hash::FxBuildHasher;
+
+use super::super::{Ballot, Evictor, Point, Policy};
+use super::{OrderKey, Policies};
+use crate::world::Cluster;
+
+impl Policies {
+    /// Candidates that `preempt` may evict for somebody of their own queue.
+    pub fn preemptable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        candidates: &[Entity],
+    ) -> Vec<Entity> {
+        self.walk(Point::Preemptable, |policy| policy.preemptable(cluster, evictor, candidates))
+    }
+
+    /// Candidates that `reclaim` may evict for another queue.
+    pub fn reclaimable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        candidates: &[Entity],
+    ) -> Vec<Entity> {
+        self.walk(Point::Reclaimable, |policy| policy.reclaimable(cluster, evictor, candidates))
+    }
+
+    /// Candidates that may be evicted for a whole gang, whatever the purpose.
+    pub fn unified_evictable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        candidates: &[Entity],
+    ) -> Vec<Entity> {
+        self.walk(Point::UnifiedEvictable, |policy| {
+            policy.unified_evictable(cluster, evictor, candidates)
+        })
+    }
+
+    /// The first tier that is left with somebody decides alone.
+    ///
+    /// Within a tier each answer narrows what the ones before it left. An answer of nobody ends the
+    /// tier. Answers that have nobody in common cancel out: the next plugin of the tier starts anew.
+    /// So a tier that finds nobody has not forbidden anything; it hands the question on. Volcano's
+    /// shipped configurations are written for this.
+    fn walk(&self, point: Point, ask: impl Fn(&dyn Policy) -> Ballot) -> Vec<Entity> {
+        for tier in self.tiers_at(point) {
+            let mut victims: Option<Vec<Entity>> = None;
+            for policy in tier {
+                let Ballot::Only(named) = ask(policy) else { continue };
+                if named.is_empty() {
+                    victims = None;
+                    break;
+                }
+                victims = match victims {
+                    None => Some(named),
+                    Some(victims) => Some(common(victims, &named)).filter(|left| !left.is_empty()),
+                };
+            }
+            if let Some(victims) = victims {
+                return victims;
+            }
+        }
+        Vec::new()
+    }
+
+    /// Puts victims in the order in which they are evicted.
+    ///
+    /// Tasks whose group is gone first. Then queue by queue: by what plugins say of a queue when this
+    /// evictor asks, else the queue served last first. Within a queue the job served last first,
+    /// within a job the task placed last first.
+    pub fn sort_victims(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        victims: &mut [Entity],
+    ) {
+        let wants = evictor.queue(cluster);
+        victims.sort_by_cached_key(|&victim| {
+            let task = cluster.task(victim);
+            let last_task = Reverse(self.task_key(&task));
+            let job = task.membership.job.map(|job| cluster.job(job));
+            let place = job.filter(|job| job.identity.present).map(|job| {
+                let queue = cluster.queue(job.spec.queue);
+                let keys = self.keys(Point::VictimQueueOrder, |policy| {
+                    policy.victim_queue_order(cluster, &queue, wants)
+                });
+                let last_queue = Reverse(self.queue_key(cluster, &queue));
+                (keys, last_queue, Reverse(self.job_key(cluster, &job)))
+            });
+            // None sorts before any place: such a task has no group left to lose.
+            (place, last_task)
+        });
+    }
+
+    /// Order of a sub-group among those of its job.
+    pub fn subgroup_keys(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        unit: super::super::Unit<'_>,
+        members: &[Entity],
+    ) -> [i64; OrderKey::KEYS] {
+        self.keys(Point::SubGroupOrder, |policy| policy.subgroup_order(cluster, unit, members))
+    }
+}
+
+/// Those of the first that are among the second, in the order of the first.
+fn common(mut first: Vec<Entity>, second: &[Entity]) -> Vec<Entity> {
+    let second: HashSet<Entity, FxBuildHasher> = second.iter().copied().collect();
+    first.retain(|task| second.contains(task));
+    first
+}
+
+#[cfg(test)]
+mod tests;
