@@ -5,6 +5,13 @@
 
 use std::fmt;
 
+mod near;
+
+pub use near::{
+    Heed, HostPort, NamespaceFacts, NearFacts, NearTerm, PodSelector, Protocol, SelectorPart,
+    Spread, Unmet,
+};
+
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceList;
 
@@ -35,6 +42,10 @@ pub enum ClusterDelta {
     Domain(Box<DomainFacts>),
     /// The domain is gone.
     DomainGone(Name),
+    /// A namespace was added or changed.
+    Namespace(NamespaceFacts),
+    /// The namespace is gone.
+    NamespaceGone(Name),
     /// An object could not be understood: it is counted and reported, and whatever was known of it
     /// before no longer holds.
     SetAside {
@@ -78,6 +89,8 @@ pub enum ObjectRef {
     PriorityClass(Name),
     /// A topology domain.
     Domain(Name),
+    /// A namespace.
+    Namespace(Name),
 }
 
 impl fmt::Display for ObjectRef {
@@ -89,6 +102,7 @@ impl fmt::Display for ObjectRef {
             Self::Queue(name) => write!(f, "Queue {name}"),
             Self::PriorityClass(name) => write!(f, "PriorityClass {name}"),
             Self::Domain(name) => write!(f, "HyperNode {name}"),
+            Self::Namespace(name) => write!(f, "Namespace {name}"),
         }
     }
 }
@@ -197,7 +211,7 @@ pub struct PodFacts {
     pub deleting: bool,
 }
 
-/// Where a pod may go and would like to go, as far as nodes alone tell.
+/// Where a pod may go and would like to go.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Constraints {
     /// `spec.nodeSelector`, sorted by key.
@@ -209,6 +223,8 @@ pub struct Constraints {
     pub preferred_affinity: Vec<(i32, NodeTerm)>,
     /// Tolerations in the order of the object.
     pub tolerations: Vec<Toleration>,
+    /// What it asks of the pods around it.
+    pub near: NearFacts,
 }
 
 /// One term of a node affinity: all of its requirements must hold; an empty term matches nothing.

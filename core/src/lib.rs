@@ -9,6 +9,7 @@ pub mod delta;
 pub mod intent;
 pub mod config;
 pub mod kernel;
+pub mod near;
 pub mod world;
 pub mod class;
 pub mod policy;

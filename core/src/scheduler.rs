@@ -11,6 +11,7 @@ use crate::cycle::{self, NextDue, Now, Outcome, Settings, Stopwatch};
 use crate::delta::{ClusterDelta, GroupPhase, ObjectRef};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::intent::{Decision, Intent};
+use crate::near::Near;
 use crate::policy::Policies;
 use crate::resource::Quantity;
 use crate::verdict::Reason;
@@ -57,6 +58,7 @@ impl Scheduler {
         world.init_resource::<DomainIndex>();
         world.init_resource::<ClusterTotals>();
         world.init_resource::<ChangeLog>();
+        world.init_resource::<Near>();
         world.init_resource::<Inbox>();
         world.init_resource::<Dirty>();
         world.init_resource::<SetAside>();

@@ -4,7 +4,9 @@
 //! (`leastrequested.weight` 1), fuller ones if asked (`mostrequested.weight` 0), nodes whose cpu and
 //! memory would be used in step (`balancedresource.weight` 1), nodes that fulfil preferred affinity
 //! (`nodeaffinity.weight` 2), nodes without `PreferNoSchedule` taints the pod does not tolerate
-//! (`tainttoleration.weight` 3). Affinity and taints are scaled by the best and worst node of the
+//! (`tainttoleration.weight` 3), nodes near pods it likes and far from those it dislikes
+//! (`podaffinity.weight` 2), nodes with fewer pods of its kind around where it wants an even spread
+//! (`podtopologyspread.weight` 2). Affinity and taints are scaled by the best and worst node of the
 //! whole cluster, so that a node's score does not depend on which others happen to have room.
 
 use glam::I64Vec2;
@@ -13,6 +15,7 @@ use super::{Pairing, Point, Policy};
 use crate::config::Arguments;
 use crate::delta::TaintEffect;
 use crate::kernel::ratio::{self, SCORE_SCALE};
+use crate::near::NearScores;
 use crate::resource::{Dim, LANES, Lanes, ResourceNames};
 use crate::world::NodeRules;
 
@@ -26,6 +29,7 @@ pub(super) struct NodeOrder {
     balanced: i64,
     /// Of affinity and of taints.
     wishes: I64Vec2,
+    near: NearScores,
     /// Lanes that should be used in step; the last is that of the GPU.
     balance: [usize; 3],
 }
@@ -39,6 +43,10 @@ impl NodeOrder {
             least: arguments.int("leastrequested.weight", 1),
             most: arguments.int("mostrequested.weight", 0),
             balanced: arguments.int("balancedresource.weight", 1),
+            near: NearScores {
+                affinity: arguments.int("podaffinity.weight", 2),
+                spread: arguments.int("podtopologyspread.weight", 2),
+            },
             wishes: I64Vec2::new(
                 arguments.int("nodeaffinity.weight", 2),
                 arguments.int("tainttoleration.weight", 3),
@@ -60,6 +68,10 @@ impl Policy for NodeOrder {
 
     fn points(&self) -> &'static [Point] {
         &[Point::Score]
+    }
+
+    fn near_scores(&self) -> NearScores {
+        self.near
     }
 
     /// The highest preference any node fulfils and the most taints any node repels with.

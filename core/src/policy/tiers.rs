@@ -10,6 +10,7 @@ use super::{Bar, Obstacle, Pairing, Point, Policy, Purpose, SearchSpace, Unit, V
 use crate::class::Class;
 use crate::config::{Gates, SchedulerConfig};
 use crate::ids::{Name, TimeMs};
+use crate::near::{NearFilters, NearScores};
 use crate::resource::ResourceNames;
 use crate::verdict::Verdict;
 use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem, TaskReadOnlyItem};
@@ -106,6 +107,23 @@ impl Policies {
         for policy in self.at(Point::Filter) {
             policy.filter(pairing, bars);
         }
+    }
+
+    /// Rules about other pods: a filter is in force if any plugin has it, weights add up.
+    pub fn near(&self) -> (NearFilters, NearScores) {
+        let (mut filters, mut scores) = (NearFilters::default(), NearScores::default());
+        for policy in self.at(Point::Filter) {
+            let NearFilters { ports, affinity, spread } = policy.near_filters();
+            filters.ports |= ports;
+            filters.affinity |= affinity;
+            filters.spread |= spread;
+        }
+        for policy in self.at(Point::Score) {
+            let NearScores { affinity, spread } = policy.near_scores();
+            scores.affinity += affinity;
+            scores.spread += spread;
+        }
+        (filters, scores)
     }
 
     /// What each scoring plugin measures over all nodes.

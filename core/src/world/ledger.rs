@@ -1,7 +1,8 @@
-//! Every total of the world, moved in one place: node, job, role, queue path and domains.
+//! Every total of the world, moved in one place: node, neighbours, job, role, queue path and domains.
 //!
-//! A task contributes to totals by its status, its node and its request, and by nothing else. Moving
-//! a task therefore means taking its contribution out, changing it, and putting it back in.
+//! A task contributes to totals by its status, its node, its request and its marks, and by nothing
+//! else. Moving a task therefore means taking its contribution out, changing it, and putting it back
+//! in.
 
 use bevy_ecs::entity::Entity;
 
@@ -10,6 +11,7 @@ use super::job::{JobCounts, Role};
 use super::rows::{JobItem, NodeItem, TaskItem};
 
 use super::task::{Assumed, Assumption, TaskStatus};
+use crate::near::{Marks, Neighbours, Stay};
 use crate::resource::{Lanes, ResourceVec, Tail};
 
 /// In or out.
@@ -46,6 +48,15 @@ impl Flow {
         };
     }
 
+    fn neighbour(self, neighbours: &mut Neighbours, marks: &Marks, stay: Stay) {
+        for &tally in marks.tallies() {
+            match self {
+                Self::In => neighbours.add(tally, stay),
+                Self::Out => neighbours.remove(tally, stay),
+            }
+        }
+    }
+
     fn reverse(self) -> Self {
         match self {
             Self::In => Self::Out,
@@ -80,6 +91,16 @@ impl Charge {
     }
 }
 
+impl Charge {
+    /// How other pods count the task.
+    fn stay(self) -> Stay {
+        match self {
+            Self::Used | Self::Held => Stay::Staying,
+            Self::Leaving => Stay::Leaving,
+        }
+    }
+}
+
 /// What a task contributes to totals.
 #[derive(Clone, Debug)]
 struct Contribution {
@@ -90,6 +111,7 @@ struct Contribution {
     subgroup: Option<u16>,
     gated: bool,
     request: ResourceVec,
+    marks: Marks,
 }
 
 impl Contribution {
@@ -102,6 +124,7 @@ impl Contribution {
             subgroup: task.membership.subgroup,
             gated: task.traits.gated,
             request: ResourceVec { hot: task.request.0, tail: task.tail.0.clone() },
+            marks: task.marks.clone(),
         }
     }
 }
@@ -157,6 +180,7 @@ impl Cluster<'_, '_> {
         let Some(charge) = Charge::of(contribution.status) else { return };
         let request = &contribution.request;
         charge_node(&mut node, charge, request, flow);
+        flow.neighbour(&mut node.neighbours, &contribution.marks, charge.stay());
         self.log.touch(node.place.row);
         for &domain in &node.domains.0 {
             let Ok(mut domain) = self.domains.get_mut(domain) else { continue };

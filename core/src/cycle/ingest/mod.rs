@@ -8,6 +8,7 @@ mod spawn;
 mod intake;
 mod pods;
 mod domains;
+mod neighbours;
 mod sweep;
 
 use bevy_ecs::prelude::{Resource, World};
@@ -31,6 +32,8 @@ pub(crate) struct Dirty {
     pub(crate) domains: bool,
     /// Queues came, went or changed parents.
     pub(crate) queues: bool,
+    /// Labels of namespaces that selectors look at changed.
+    pub(crate) namespaces: bool,
     /// Priority classes changed.
     pub(crate) priorities: bool,
     /// Entities that may have lost their last reference.

@@ -3,6 +3,7 @@
 use bevy_ecs::entity::Entity;
 
 use super::intake::Intake;
+use crate::class::ClassId;
 use crate::delta::{ObjectRef, Ownership, PodFacts, PodPhase, SubGroupPolicy};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceVec;
@@ -35,7 +36,7 @@ impl Intake<'_, '_> {
         self.set_aside.0.remove(&ObjectRef::Pod(facts.key.clone()));
         let Some(&task) = self.directory.tasks.get(&facts.key) else { return };
         let request = self.names.0.vector(&facts.request);
-        let class = self.classes.intern(&request, &facts.constraints, &mut self.symbols);
+        let class = self.class_of(facts, &request);
         let job = job_key(facts).and_then(|key| self.directory.jobs.get(&key).copied());
         // The node it was on may be needed by nobody else.
         self.dirty.vacant.extend(self.cluster.task(task).home());
@@ -46,11 +47,20 @@ impl Intake<'_, '_> {
         self.observe(task, facts);
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
             *item.membership = Membership { job, role, subgroup: None, class };
+            *item.marks = self.classes.get(class).marks.clone();
         }
         if let Some(job) = job {
             self.join_subgroup(task, job);
         }
         self.cluster.attach(task);
+    }
+
+    /// The class of a pod's tasks. Its own rules are learned first: it may match them itself.
+    fn class_of(&mut self, facts: &PodFacts, request: &ResourceVec) -> ClassId {
+        let (near, symbols) = (&mut *self.near, &mut *self.symbols);
+        near.learn(&facts.constraints.near);
+        let matched = near.matching(&facts.key.namespace, &facts.labels);
+        self.classes.intern(request, &facts.constraints, matched, near, symbols)
     }
 
     /// Takes the task off the members of its job, unless that is the job given.
