@@ -5,6 +5,13 @@
 
 use std::fmt;
 
+mod near;
+
+pub use near::{
+    Heed, HostPort, NamespaceFacts, NearFacts, NearTerm, PodSelector, Protocol, SelectorPart,
+    Spread, Unmet,
+};
+
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceList;
 use crate::status::GroupReport;
@@ -36,6 +43,10 @@ pub enum ClusterDelta {
     Domain(Box<DomainFacts>),
     /// The domain is gone.
     DomainGone(Name),
+    /// A namespace was added or changed.
+    Namespace(NamespaceFacts),
+    /// The namespace is gone.
+    NamespaceGone(Name),
     /// An object could not be understood: it is counted and reported, and whatever was known of it
     /// before no longer holds.
     SetAside {
@@ -79,6 +90,8 @@ pub enum ObjectRef {
     PriorityClass(Name),
     /// A topology domain.
     Domain(Name),
+    /// A namespace.
+    Namespace(Name),
 }
 
 impl fmt::Display for ObjectRef {
@@ -90,6 +103,7 @@ impl fmt::Display for ObjectRef {
             Self::Queue(name) => write!(f, "Queue {name}"),
             Self::PriorityClass(name) => write!(f, "PriorityClass {name}"),
             Self::Domain(name) => write!(f, "HyperNode {name}"),
+            Self::Namespace(name) => write!(f, "Namespace {name}"),
         }
     }
 }
@@ -200,7 +214,7 @@ pub struct PodFacts {
     pub deleting: bool,
 }
 
-/// Where a pod may go and would like to go, as far as nodes alone tell.
+/// Where a pod may go and would like to go.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Constraints {
     /// `spec.nodeSelector`, sorted by key.
@@ -220,6 +234,8 @@ pub struct Constraints {
     pub unasked: [i64; 2],
     /// How the pod wants its resources scored, if it says so itself.
     pub strategy: Option<StrategyWish>,
+    /// What it asks of the pods around it.
+    pub near: NearFacts,
 }
 
 /// Annotations `volcano.sh/resource-strategy-scoring-type` and `volcano.sh/resource-strategy-weight`.

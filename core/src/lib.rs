@@ -10,6 +10,7 @@ pub mod status;
 pub mod intent;
 pub mod config;
 pub mod kernel;
+pub mod near;
 pub mod world;
 pub mod class;
 pub mod policy;

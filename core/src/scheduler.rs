@@ -11,6 +11,7 @@ use crate::cycle::{self, NextDue, Now, Outcome, Settings, Stopwatch, ToldQueues}
 use crate::delta::{ClusterDelta, GroupPhase, ObjectRef, QueueState};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::intent::{Decision, Intent};
+use crate::near::Near;
 use crate::policy::Policies;
 use crate::resource::Quantity;
 use crate::status::{Condition, QueueReport};
@@ -58,6 +59,7 @@ impl Scheduler {
         world.init_resource::<DomainIndex>();
         world.init_resource::<ClusterTotals>();
         world.init_resource::<ChangeLog>();
+        world.init_resource::<Near>();
         world.init_resource::<Inbox>();
         world.init_resource::<Dirty>();
         world.init_resource::<SetAside>();

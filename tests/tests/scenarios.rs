@@ -12,11 +12,8 @@ use muster::sim::run::{Narration, RunResult, run};
 use muster::sim::scenario::Scenario;
 use muster_tests::policy::pool;
 
-const AFFINITY: &str = "affinity between pods";
 const EVICTION: &str = "preempt and reclaim";
-const PORTS: &str = "host ports";
 const QUEUES: &str = "the queue plugins";
-const SPREAD: &str = "topology spread";
 
 /// Scenarios that are ahead of the code, by path below `tests/scenarios`.
 const WAITING: &[(&str, &str)] = &[
@@ -33,9 +30,6 @@ const WAITING: &[(&str, &str)] = &[
     ("bundles/whole-gang-veto", EVICTION),
     ("pipeline/nominated-node-gone", EVICTION),
     ("pipeline/one-victim-while-it-leaves", EVICTION),
-    ("predicates/apart-on-hosts", AFFINITY),
-    ("predicates/ports-and-slots", PORTS),
-    ("predicates/spread-over-zones", SPREAD),
     ("preempt/disruption-budget", EVICTION),
     ("preempt/drain-packed-cluster", EVICTION),
     ("preempt/lower-priority-same-queue-only", EVICTION),

@@ -2,16 +2,20 @@
 
 mod selector;
 mod ranking;
+mod cells;
 mod tree;
 
 pub use ranking::{Ranking, Rankings, Rules};
 pub use selector::{Matcher, ToleranceSet};
+
+use std::sync::Arc;
 
 use bevy_ecs::prelude::Resource;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::delta::{Constraints, StrategyWish};
+use crate::near::{Marks, Near, NearRules, SelectorId};
 use crate::resource::ResourceVec;
 use crate::world::{GroupRuleId, Symbol, Symbols};
 
@@ -36,6 +40,11 @@ pub struct Class {
     pub unasked: [i64; 2],
     /// How each of them wants its resources scored.
     pub strategy: Option<StrategyWish>,
+    /// Rules about other pods, their own and others' about them.
+    pub near: NearRules,
+    /// What other pods count each of them by.
+    pub marks: Marks,
+    origin: Arc<Origin>,
 }
 
 /// What rules in force read of a pod beyond request and node constraints. What none reads does not
@@ -61,8 +70,8 @@ impl Reads {
         }
     }
 
-    fn kept(self, constraints: &Constraints) -> Constraints {
-        let mut kept = constraints.clone();
+    /// Takes out what nobody reads.
+    fn strip(self, kept: &mut Constraints) {
         if !self.images {
             kept.images.clear();
         }
@@ -72,25 +81,39 @@ impl Reads {
         if !self.strategy {
             kept.strategy = None;
         }
-        kept
     }
 }
 
-/// What tells classes apart.
+/// What a class is made from: equal origins are one class.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    request: ResourceVec,
-    constraints: Constraints,
-    group_rule: Option<GroupRuleId>,
+struct Origin {
+    asks: Asks,
+    /// Selectors of the tasks' own rules.
+    own: Vec<SelectorId>,
+}
+
+/// What tells the tasks of one class from those of another.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Asks {
+    /// What each of them asks for.
+    pub(crate) request: ResourceVec,
+    /// What rules read of their pods.
+    pub(crate) constraints: Constraints,
+    /// What their queue says of groups of nodes.
+    pub(crate) group_rule: Option<GroupRuleId>,
+    /// Selectors of anybody's rules the tasks match, sorted. Labels no selector looks at do not
+    /// tell classes apart.
+    pub(crate) matched: Vec<SelectorId>,
 }
 
 /// Every class met so far. Classes are made while deltas are taken in; a cycle only reads them.
 #[derive(Debug, Default, Resource)]
 pub struct Classes {
     reads: Reads,
-    by_key: HashMap<Key, ClassId, FxBuildHasher>,
-    keys: Vec<Key>,
-    classes: Vec<Class>,
+    by_origin: HashMap<Arc<Origin>, ClassId, FxBuildHasher>,
+    list: Vec<Class>,
+    /// State of the rules of others all classes know of.
+    near_version: u32,
 }
 
 impl Classes {
@@ -99,65 +122,108 @@ impl Classes {
         Self { reads, ..Self::default() }
     }
 
-    /// The class of a request with constraints, a new one if it was never met.
-    pub fn intern(
+    /// The class of tasks that ask for this, a new one if it was never met.
+    pub(crate) fn intern(
         &mut self,
-        request: &ResourceVec,
-        constraints: &Constraints,
-        group_rule: Option<GroupRuleId>,
+        mut asks: Asks,
+        near: &mut Near,
         symbols: &mut Symbols,
     ) -> ClassId {
-        // A borrowed key cannot look up an owned one; the key is built once per pod taken in.
-        let constraints = self.reads.kept(constraints);
-        self.find_or_make(Key { request: request.clone(), constraints, group_rule }, symbols)
+        self.reads.strip(&mut asks.constraints);
+        let learned = near.learn(&asks.constraints.near);
+        let origin = Origin { asks, own: learned.own.clone() };
+        if let Some(&id) = self.by_origin.get(&origin) {
+            return id;
+        }
+        let id = ClassId(self.list.len() as u32);
+        let origin = Arc::new(origin);
+        let Asks { request, constraints, group_rule, matched } = &origin.asks;
+        self.list.push(Class {
+            request: request.clone(),
+            nodes: Matcher::compile(constraints, symbols),
+            tolerances: ToleranceSet::compile(&constraints.tolerations, symbols),
+            group_rule: *group_rule,
+            images: constraints.images.iter().map(|image| symbols.intern(image)).collect(),
+            unasked: constraints.unasked,
+            strategy: constraints.strategy.clone(),
+            marks: near.marks(&learned, matched),
+            near: NearRules::compile(near, &constraints.near, matched, symbols),
+            origin: Arc::clone(&origin),
+        });
+        self.by_origin.insert(origin, id);
+        id
+    }
+
+    /// The class of the same tasks, once they match other selectors.
+    pub(crate) fn rematch(
+        &mut self,
+        class: ClassId,
+        matched: Vec<SelectorId>,
+        near: &mut Near,
+        symbols: &mut Symbols,
+    ) -> ClassId {
+        let asks = Asks { matched, ..self.get(class).origin.asks.clone() };
+        self.intern(asks, near, symbols)
     }
 
     /// The class that differs from one only in what the queue says of groups of nodes.
-    pub fn with_group_rule(
+    pub(crate) fn with_group_rule(
         &mut self,
         class: ClassId,
         group_rule: Option<GroupRuleId>,
+        near: &mut Near,
         symbols: &mut Symbols,
     ) -> ClassId {
         if self.get(class).group_rule == group_rule {
             return class;
         }
-        let key = Key { group_rule, ..self.keys[class.0 as usize].clone() };
-        self.find_or_make(key, symbols)
+        let asks = Asks { group_rule, ..self.get(class).origin.asks.clone() };
+        self.intern(asks, near, symbols)
     }
 
-    fn find_or_make(&mut self, key: Key, symbols: &mut Symbols) -> ClassId {
-        if let Some(&id) = self.by_key.get(&key) {
-            return id;
+    /// Tells every class the rules others have made since.
+    pub(crate) fn settle(&mut self, near: &mut Near, symbols: &mut Symbols) {
+        if self.near_version == near.version() {
+            return;
         }
-        let id = ClassId(self.classes.len() as u32);
-        let constraints = &key.constraints;
-        self.classes.push(Class {
-            request: key.request.clone(),
-            nodes: Matcher::compile(constraints, symbols),
-            tolerances: ToleranceSet::compile(&constraints.tolerations, symbols),
-            group_rule: key.group_rule,
-            images: constraints.images.iter().map(|image| symbols.intern(image)).collect(),
-            unasked: constraints.unasked,
-            strategy: constraints.strategy.clone(),
-        });
-        self.keys.push(key.clone());
-        self.by_key.insert(key, id);
-        id
+        for class in &mut self.list {
+            let Origin { asks: Asks { constraints, matched, .. }, own } = &*class.origin;
+            // A class with a selector out of use has no tasks any more.
+            if matched.is_empty() || !own.iter().all(|&selector| near.is_live(selector)) {
+                continue;
+            }
+            let rules = NearRules::compile(near, &constraints.near, matched, symbols);
+            if rules.rules != class.near.rules {
+                class.near = rules;
+            }
+        }
+        self.near_version = near.version();
     }
 
     /// The class of a number.
     pub fn get(&self, id: ClassId) -> &Class {
-        &self.classes[id.0 as usize]
+        &self.list[id.0 as usize]
     }
 
     /// Number of classes.
     pub fn len(&self) -> usize {
-        self.classes.len()
+        self.list.len()
     }
 
     /// No class yet?
     pub fn is_empty(&self) -> bool {
-        self.classes.is_empty()
+        self.list.is_empty()
+    }
+}
+
+impl Class {
+    /// Selectors of the tasks' own rules, sorted.
+    pub(crate) fn own_selectors(&self) -> &[SelectorId] {
+        &self.origin.own
+    }
+
+    /// Selectors of anybody's rules the tasks match, sorted.
+    pub(crate) fn matched_selectors(&self) -> &[SelectorId] {
+        &self.origin.asks.matched
     }
 }

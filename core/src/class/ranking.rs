@@ -3,14 +3,18 @@
 //! A ranking is made by one scan over all nodes. After that only rows that changed are looked at
 //! again, inside a cycle and across cycles, and the best node is at the top of a tournament.
 
+use std::cmp::Reverse;
+
 use bevy_ecs::prelude::Resource;
 use glam::I64Vec2;
 use rayon::prelude::*;
 
-use super::tree::{self, CLOSED, Tournament};
+use super::cells::Cells;
+use super::tree::{CLOSED, Tournament};
 use super::{Class, ClassId, Classes};
 use crate::config::Tuning;
 use crate::kernel::fit::{self, Fit};
+use crate::near::{Marks, News, Surroundings};
 use crate::policy::{Bar, Pairing, Policies};
 use crate::resource::Tail;
 use crate::world::{Around, ChangeLog, LogMark, NodeColumns, NodeTails, Symbols};
@@ -35,9 +39,12 @@ pub struct Rules<'a> {
 pub struct Ranking {
     mark: Option<LogMark>,
     last_used: u64,
-    /// Grade and score in one number, [`CLOSED`] where the node cannot serve.
+    /// State of the rules about other pods that were in force.
+    near_version: u32,
+    /// Grade and score in one number, [`CLOSED`] where the node cannot serve; rules about other pods
+    /// in wider surroundings than the node are left to the cells.
     ranks: Vec<i64>,
-    /// What keeps the class off each node.
+    /// What keeps the class off each node, rules about other pods left out.
     bars: Vec<Bar>,
     ordinals: Vec<u32>,
     /// What each scoring rule measured over all nodes, to scale its scores by.
@@ -45,11 +52,34 @@ pub struct Ranking {
     /// In which capped groups of nodes there is room left for a task of the class.
     group_room: Vec<bool>,
     tree: Tournament,
+    /// The pods around each node, if the class has rules about them.
+    near: Option<Box<Surroundings>>,
+    /// Rows by wider surroundings, if it has rules about those: they stand in for the tree.
+    cells: Option<Box<Cells>>,
 }
 
 /// A grade outweighs any score: room that is free goes before room that will be.
 const GRADE_SHIFT: u32 = 56;
 const SCORE_LIMIT: i64 = 1 << 54;
+
+/// The rank of a grade and a score.
+pub(super) fn rank_of(fit: Fit, score: i64) -> i64 {
+    ((fit as i64) << GRADE_SHIFT) + score.clamp(-SCORE_LIMIT, SCORE_LIMIT)
+}
+
+/// The grade in a rank.
+pub(super) fn fit_of(rank: i64) -> Fit {
+    match rank {
+        CLOSED => Fit::None,
+        rank if rank >= ((Fit::Idle as i64) << GRADE_SHIFT) - SCORE_LIMIT => Fit::Idle,
+        _ => Fit::Future,
+    }
+}
+
+/// The score in a rank that is not [`CLOSED`].
+pub(super) fn score_of(rank: i64) -> i64 {
+    rank - ((fit_of(rank) as i64) << GRADE_SHIFT)
+}
 
 impl Ranking {
     /// Brings the ranking up to date with the nodes.
@@ -65,32 +95,58 @@ impl Ranking {
         if groups.refresh_room(class.group_rule, &class.request, &mut self.group_room) {
             self.mark = None;
         }
-        match self.mark.and_then(|mark| log.since(mark)) {
+        let known = self.mark.filter(|_| self.near_version == class.near.version);
+        match known.and_then(|mark| log.since(mark)) {
             // Looking at everything once is cheaper than at most rows one by one.
             Some(changed) if changed.len() < nodes.len() / 2 + 16 => {
-                for &row in changed {
-                    self.look_again(row as usize, class, nodes, rules);
-                }
+                self.mend(changed, class, nodes, rules);
             }
             _ => self.scan(class, nodes, rules),
         }
         self.mark = Some(log.mark());
     }
 
+    fn mend(&mut self, changed: &[u32], class: &Class, nodes: NodeColumns<'_>, rules: Rules<'_>) {
+        let mut news = News::default();
+        if let Some(near) = &mut self.near {
+            for &row in changed {
+                near.observe(row as usize, &nodes.neighbours[row as usize]);
+            }
+            news = near.settle();
+        }
+        if news.rows {
+            self.scan(class, nodes, rules);
+            return;
+        }
+        for &row in changed {
+            self.look_again(row as usize, class, nodes, rules);
+        }
+        if let (Some(cells), Some(near)) = (&mut self.cells, &mut self.near) {
+            if news.cells {
+                cells.note_all();
+            }
+            let bars = &self.bars;
+            cells.mend(near, |near, row| row_bar(bars, near, row));
+        }
+    }
+
     fn scan(&mut self, class: &Class, nodes: NodeColumns<'_>, rules: Rules<'_>) {
         let rows = nodes.len();
+        self.near_version = class.near.version;
         self.ordinals.clear();
         self.ordinals.extend(nodes.places.iter().map(|place| place.ordinal));
         self.ranks.resize(rows, CLOSED);
         self.bars.resize(rows, Bar::OPEN);
         let whole = Pairing { class, symbols: rules.symbols, nodes, around: rules.around };
         self.scales = rules.policies.measure(&whole);
+        let (filters, scores) = rules.policies.near();
+        self.near = Surroundings::new(class, nodes, rules.symbols, filters, scores).map(Box::new);
         let block = rules.tuning.rows_per_block.max(1);
-        let scales = &self.scales;
+        let (scales, near) = (&self.scales, self.near.as_deref());
         let look = |(at, (ranks, bars)): (usize, (&mut [i64], &mut [Bar]))| {
             let first = at * block;
             let pairing = Pairing { nodes: nodes.rows(first..first + ranks.len()), ..whole };
-            look_at(&pairing, scales, rules.policies, ranks, bars);
+            look_at(&pairing, scales, rules.policies, near, first, ranks, bars);
         };
         if rows >= rules.tuning.parallel_threshold {
             let ranks = self.ranks.par_chunks_mut(block);
@@ -99,55 +155,108 @@ impl Ranking {
             let ranks = self.ranks.chunks_mut(block);
             ranks.zip(self.bars.chunks_mut(block)).enumerate().for_each(look);
         }
-        self.tree.rebuild(&self.ranks, &self.ordinals);
+        let bars = &self.bars;
+        let wide = self.near.as_deref().filter(|near| near.is_wide());
+        self.cells = wide.map(|near| {
+            let cells =
+                Cells::new(near, &self.ranks, &self.ordinals, |row| row_bar(bars, near, row));
+            Box::new(cells)
+        });
+        if self.cells.is_none() {
+            self.tree.rebuild(&self.ranks, &self.ordinals);
+        }
     }
 
     fn look_again(&mut self, row: usize, class: &Class, nodes: NodeColumns<'_>, rules: Rules<'_>) {
-        let nodes = nodes.rows(row..row + 1);
-        let pairing = Pairing { class, symbols: rules.symbols, nodes, around: rules.around };
-        let ranks = &mut self.ranks[row..=row];
+        let pairing = Pairing {
+            class,
+            symbols: rules.symbols,
+            nodes: nodes.rows(row..row + 1),
+            around: rules.around,
+        };
+        let (ranks, bars) = (&mut self.ranks[row..=row], &mut self.bars[row..=row]);
         let before = ranks[0];
-        look_at(&pairing, &self.scales, rules.policies, ranks, &mut self.bars[row..=row]);
-        if self.ranks[row] != before {
-            self.tree.mend(row, &self.ranks, &self.ordinals);
+        let near = self.near.as_deref();
+        look_at(&pairing, &self.scales, rules.policies, near, row, ranks, bars);
+        match &mut self.cells {
+            Some(cells) => cells.set(row as u32, self.ranks[row]),
+            None if self.ranks[row] == before => {}
+            None => self.tree.mend(row, &self.ranks, &self.ordinals),
         }
+    }
+
+    /// Node rows it holds, those of rules about other pods counted apart.
+    fn size(&self) -> usize {
+        self.ranks.len() * (1 + self.near.as_ref().map_or(0, |near| near.rules()))
     }
 
     /// The best row of all.
     pub fn best(&self) -> Option<u32> {
-        self.tree.best(&self.ranks)
+        match &self.cells {
+            Some(cells) => cells.best(),
+            None => self.tree.best(&self.ranks),
+        }
     }
 
     /// The best of some rows.
     pub fn best_of(&self, rows: &[u32]) -> Option<u32> {
-        let open = rows.iter().copied().filter(|&row| self.ranks[row as usize] != CLOSED);
-        open.reduce(
-            |best, row| {
-                if tree::beats(row, best, &self.ranks, &self.ordinals) { row } else { best }
-            },
-        )
+        let key = |row: u32| (self.rank(row), Reverse(self.ordinals[row as usize]));
+        let open = rows.iter().map(|&row| (key(row), row)).filter(|entry| entry.0.0 != CLOSED);
+        open.max().map(|(_, row)| row)
+    }
+
+    fn rank(&self, row: u32) -> i64 {
+        match (&self.cells, &self.near) {
+            (Some(cells), Some(near)) => cells.rank(row, |row| row_bar(&self.bars, near, row)),
+            _ => self.ranks[row as usize],
+        }
     }
 
     /// How the request fits the row.
     pub fn fit(&self, row: u32) -> Fit {
-        match self.ranks[row as usize] {
-            CLOSED => Fit::None,
-            rank if rank >= ((Fit::Idle as i64) << GRADE_SHIFT) - SCORE_LIMIT => Fit::Idle,
-            _ => Fit::Future,
+        fit_of(self.rank(row))
+    }
+
+    /// What keeps the class off the row.
+    pub fn bar(&self, row: u32) -> Bar {
+        let Some(near) = &self.near else { return self.bars[row as usize] };
+        let mut bar = row_bar(&self.bars, near, row);
+        if let Some(cells) = &self.cells {
+            bar.join(cells.bar(row));
         }
+        bar
     }
 
     /// What keeps the class off each row.
-    pub fn bars(&self) -> &[Bar] {
-        &self.bars
+    pub fn bars(&self) -> impl Iterator<Item = Bar> + '_ {
+        (0..self.bars.len() as u32).map(|row| self.bar(row))
+    }
+
+    /// What keeps a task of the class off the row room is held for it on. The task itself counts as
+    /// a pod there, and is not in its own way.
+    pub fn bar_of_held(&self, row: u32, marks: &Marks) -> Bar {
+        let mut bar = self.bars[row as usize];
+        if let Some(near) = &self.near {
+            near.judge_without(row as usize, marks, &mut bar);
+        }
+        bar
     }
 }
 
-/// Fills ranks and bars for a run of rows.
+/// What keeps a class off a row, rules about wider surroundings left out.
+fn row_bar(bars: &[Bar], near: &Surroundings, row: u32) -> Bar {
+    let mut bar = bars[row as usize];
+    near.judge_row(row as usize, &mut bar);
+    bar
+}
+
+/// Fills ranks and bars for a run of rows that begins at `first`.
 fn look_at(
     pairing: &Pairing<'_>,
     scales: &[I64Vec2],
     policies: &Policies,
+    near: Option<&Surroundings>,
+    first: usize,
     ranks: &mut [i64],
     bars: &mut [Bar],
 ) {
@@ -158,8 +267,8 @@ fn look_at(
     policies.score(pairing, scales, ranks);
     let request = &class.request;
     let mut grades = [Fit::None; GRADE_ROWS];
-    for first in (0..ranks.len()).step_by(GRADE_ROWS) {
-        let rows = first..ranks.len().min(first + GRADE_ROWS);
+    for from in (0..ranks.len()).step_by(GRADE_ROWS) {
+        let rows = from..ranks.len().min(from + GRADE_ROWS);
         let grades = &mut grades[..rows.len()];
         let room = nodes.rows(rows.clone());
         fit::grade(&request.hot, room.idle, room.releasing, room.pipelined, grades);
@@ -167,9 +276,14 @@ fn look_at(
             if !request.tail.is_empty() {
                 *grade = (*grade).min(grade_tail(&request.tail, &nodes.tails[row]));
             }
-            ranks[row] = match bars[row].limit(*grade) {
+            let mut bar = bars[row];
+            if let Some(near) = near {
+                near.judge_row(first + row, &mut bar);
+                ranks[row] += near.score_row(first + row);
+            }
+            ranks[row] = match bar.limit(*grade) {
                 Fit::None => CLOSED,
-                fit => ((fit as i64) << GRADE_SHIFT) + ranks[row].clamp(-SCORE_LIMIT, SCORE_LIMIT),
+                fit => rank_of(fit, ranks[row]),
             };
         }
     }
@@ -231,7 +345,7 @@ impl Rankings {
             if ranking.last_used + KEEP_CYCLES < cycle {
                 *slot = None;
             } else {
-                live.push((ranking.last_used, at, ranking.ranks.len()));
+                live.push((ranking.last_used, at, ranking.size()));
             }
         }
         let mut rows: usize = live.iter().map(|entry| entry.2).sum();
@@ -265,7 +379,8 @@ mod tests {
             gates: Gates::default(),
             arguments: Arguments::default(),
         };
-        let tier = ["predicates", "nodeorder", "binpack", "resource-strategy-fit"].map(plugin).to_vec();
+        let tier =
+            ["predicates", "nodeorder", "binpack", "resource-strategy-fit"].map(plugin).to_vec();
         let config =
             SchedulerConfig { actions: Vec::new(), tiers: vec![tier], tuning: Tuning::default() };
         let mut names = world.resource_mut::<Names>();
@@ -273,8 +388,8 @@ mod tests {
         world.insert_resource(policies);
     }
 
-    /// All ranks, and the best row.
-    type Seen = (Vec<i64>, Option<u32>);
+    /// All ranks and bars, and the best row.
+    type Seen = (Vec<(i64, Bar)>, Option<u32>);
 
     /// Ranks of every class: kept up to date since the last call, and made anew.
     fn both(cluster: &Cluster<'_, '_>, kept: &mut Rankings, rules: Rules<'_>) -> Vec<[Seen; 2]> {
@@ -284,7 +399,13 @@ mod tests {
                 let (class, nodes, log) = (ClassId(class), cluster.columns(), &*cluster.log);
                 let kept = kept.of(class, nodes, log, rules);
                 let fresh = fresh.of(class, nodes, log, rules);
-                [kept, fresh].map(|ranking| (ranking.ranks.clone(), ranking.best()))
+                [kept, fresh].map(|ranking| {
+                    let rows = 0..ranking.ranks.len() as u32;
+                    (
+                        rows.map(|row| (ranking.rank(row), ranking.bar(row))).collect(),
+                        ranking.best(),
+                    )
+                })
             })
             .collect()
     }

@@ -29,7 +29,7 @@ pub(super) fn shortfall(
     scene: &mut Scene<'_, '_>,
     job: Entity,
     shortfall: &Shortfall,
-    lacks: &str,
+    lacks: &Lacks,
 ) -> Verdict {
     if let Some(objection) = &shortfall.objection
         && shortfall.classes.is_empty()
@@ -53,8 +53,16 @@ pub(super) fn shortfall(
 }
 
 /// What the nodes lack for the class that failed first.
-pub(super) fn lacks(scene: &mut Scene<'_, '_>, shortfall: &Shortfall) -> String {
-    shortfall.classes.first().map(|&class| short_dims(scene, class)).unwrap_or_default()
+#[derive(Default)]
+pub(super) struct Lacks {
+    dims: String,
+    nodes: Tally,
+}
+
+/// To be asked while what was placed still has its places: they may be what is in the way.
+pub(super) fn lacks(scene: &mut Scene<'_, '_>, shortfall: &Shortfall) -> Lacks {
+    let Some(&class) = shortfall.classes.first() else { return Lacks::default() };
+    Lacks { dims: short_dims(scene, class), nodes: tally_bars(scene.ranking(class).bars()) }
 }
 
 fn wants_topology(scene: &Scene<'_, '_>, job: Entity) -> bool {
@@ -77,11 +85,12 @@ fn class_shortfall(
     job: Entity,
     class: ClassId,
     placed: u32,
-    lacks: &str,
+    lacks: &Lacks,
 ) -> Verdict {
-    let nodes = tally_bars(scene.ranking(class).bars());
+    let Lacks { dims, nodes } = lacks;
     if nodes.open == 0 {
-        let message = format!("none of {} nodes matches: {}", nodes.all, nodes.text);
+        let after = if placed == 0 { String::new() } else { format!(" after {placed} pods") };
+        let message = format!("none of {} nodes matches{after}: {}", nodes.all, nodes.text);
         return Verdict::new(Reason::NoNodeMatches, message);
     }
     let needed = needed(scene, job, class);
@@ -97,7 +106,7 @@ fn class_shortfall(
     let item = scene.cluster.job(job);
     let excluded = if nodes.text.is_empty() { String::new() } else { format!("; {}", nodes.text) };
     let message = format!(
-        "{} of {} pods find a place; of {} matching nodes {lacks}{excluded}",
+        "{} of {} pods find a place; of {} matching nodes {dims}{excluded}",
         item.counts.ready() + item.counts.pipelined() + placed,
         item.counts.valid().max(item.spec.min_available),
         nodes.open
@@ -106,13 +115,15 @@ fn class_shortfall(
 }
 
 /// Nodes by obstacle.
+#[derive(Default)]
 struct Tally {
     all: usize,
     open: usize,
     text: String,
 }
 
-fn tally_bars(bars: &[Bar]) -> Tally {
+fn tally_bars(bars: impl Iterator<Item = Bar>) -> Tally {
+    let bars: Vec<Bar> = bars.collect();
     let count = |kind| bars.iter().filter(|bar| bar.later == kind).count();
     let present = bars.len() - count(Obstacle::Absent);
     let parts: Vec<String> = Obstacle::ALL
@@ -142,7 +153,6 @@ fn slots_when_empty(scene: &mut Scene<'_, '_>, class: ClassId, enough: u32) -> u
     let open: Vec<usize> = scene
         .ranking(class)
         .bars()
-        .iter()
         .enumerate()
         .filter(|(_, bar)| bar.later == Obstacle::None)
         .map(|(row, _)| row)
@@ -166,7 +176,7 @@ fn slots_when_empty(scene: &mut Scene<'_, '_>, class: ClassId, enough: u32) -> u
 /// Resources of the request that no matching node has at all, as the end of a sentence.
 fn offered_nowhere(scene: &mut Scene<'_, '_>, class: ClassId) -> String {
     let bars = scene.ranking(class).bars();
-    let open: Vec<bool> = bars.iter().map(|bar| bar.later == Obstacle::None).collect();
+    let open: Vec<bool> = bars.map(|bar| bar.later == Obstacle::None).collect();
     let nodes = scene.cluster.columns();
     let offers = |row: usize, dim: Dim| match dim.lane() {
         Some(lane) => nodes.allocatable[row].0[lane],
@@ -187,7 +197,7 @@ fn offered_nowhere(scene: &mut Scene<'_, '_>, class: ClassId) -> String {
 /// How many matching nodes are short of what: each node counts under the first thing it lacks.
 fn short_dims(scene: &mut Scene<'_, '_>, class: ClassId) -> String {
     let bars = scene.ranking(class).bars();
-    let open: Vec<bool> = bars.iter().map(|bar| bar.later == Obstacle::None).collect();
+    let open: Vec<bool> = bars.map(|bar| bar.later == Obstacle::None).collect();
     let request = &scene.classes.get(class).request;
     let nodes = scene.cluster.columns();
     let mut short: Vec<(Dim, u32)> = Vec::new();

@@ -204,16 +204,21 @@ fn tasks(
     rows: Rows<'_>,
 ) -> Reach {
     let mut short = Shortfall::default();
-    while let Some(task) = part.pop() {
+    let mut late = Late::default();
+    while let Some(task) = part.pop().or_else(|| late.next(scene, &mut short)) {
         let class = scene.cluster.task(task).membership.class;
         // Nothing is freed while placing, so what one task of a class did not find no other will.
         if short.classes.contains(&class) {
+            late.keep(scene, task, class);
             continue;
         }
         match one(scene, statement, job, task, rows) {
             Placement::Kept => {}
             Placement::Refused(objection) => drop(short.objection.get_or_insert(objection)),
-            Placement::NoRoom => short.classes.push(class),
+            Placement::NoRoom => {
+                short.classes.push(class);
+                late.keep(scene, task, class);
+            }
             Placement::Placed => {
                 short.placed += 1;
                 if matches!(served(scene, job, part.subgroup), Some(Reach::Ready)) {
@@ -225,6 +230,37 @@ fn tasks(
     match served(scene, job, part.subgroup) {
         Some(reach) if short.is_empty() || short.placed > 0 => reach,
         _ => Reach::Short(short),
+    }
+}
+
+/// Tasks with rules about other pods that found no place: they may find one once others of the gang
+/// have theirs, near whom they must be.
+#[derive(Default)]
+struct Late {
+    tasks: Vec<Entity>,
+    round: std::vec::IntoIter<Entity>,
+    /// Tasks placed when the round began.
+    placed: u32,
+}
+
+impl Late {
+    fn keep(&mut self, scene: &Scene<'_, '_>, task: Entity, class: ClassId) {
+        if !scene.classes.get(class).near.rules.is_empty() {
+            self.tasks.push(task);
+        }
+    }
+
+    /// The next task to try again. A round follows on another as long as it places something.
+    fn next(&mut self, scene: &Scene<'_, '_>, short: &mut Shortfall) -> Option<Entity> {
+        if self.round.len() == 0 && short.placed > self.placed {
+            self.placed = short.placed;
+            self.round = std::mem::take(&mut self.tasks).into_iter();
+            for &task in self.round.as_slice() {
+                let class = scene.cluster.task(task).membership.class;
+                short.classes.retain(|&failed| failed != class);
+            }
+        }
+        self.round.next()
     }
 }
 
@@ -306,8 +342,9 @@ fn redeem(
 ) -> Option<Placement> {
     let item = scene.cluster.task(task);
     let (class, request) = (item.membership.class, (item.request.0, item.tail.0.clone()));
-    let row = scene.cluster.node(node).place.row as usize;
-    let bar = scene.ranking(class).bars()[row];
+    let marks = item.marks.clone();
+    let row = scene.cluster.node(node).place.row;
+    let bar = scene.ranking(class).bar_of_held(row, &marks);
     if bar.is_closed() {
         return None;
     }

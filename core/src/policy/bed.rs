@@ -11,8 +11,8 @@ use crate::config::{
     ActionConfig, Arguments, Gates, PluginConfig, SchedulerConfig, Tuning, catalog,
 };
 use crate::delta::{
-    ClusterDelta, Constraints, GroupPhase, NodeFacts, NodeGroupFacts, Ownership, PodFacts, PodGroupFacts, PodPhase,
-    PriorityClassFacts, QueueFacts, QueueState,
+    ClusterDelta, Constraints, GroupPhase, NodeFacts, NodeGroupFacts, Ownership, PodFacts,
+    PodGroupFacts, PodPhase, PriorityClassFacts, QueueFacts, QueueState,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::{Quantity, ResourceList};
@@ -100,11 +100,7 @@ impl Bed {
         self.feed(ClusterDelta::PriorityClass(facts))
     }
 
-    pub(crate) fn queue(
-        &mut self,
-        name: &str,
-        change: impl FnOnce(&mut QueueFacts),
-    ) -> &mut Self {
+    pub(crate) fn queue(&mut self, name: &str, change: impl FnOnce(&mut QueueFacts)) -> &mut Self {
         let mut facts = QueueFacts {
             name: name.into(),
             uid: name.into(),
@@ -144,6 +140,7 @@ impl Bed {
             topology: None,
             subgroups: Vec::new(),
             phase: GroupPhase::Inqueue,
+            report: crate::status::GroupReport::default(),
         };
         change(&mut facts);
         self.feed(ClusterDelta::PodGroup(Box::new(facts)))
@@ -215,7 +212,8 @@ pub(crate) fn inside<R: 'static>(
     world: &mut World,
     look: impl Fn(&Cluster<'_, '_>, &Directory) -> R + Send + Sync + 'static,
 ) -> R {
-    let system = move |cluster: Cluster<'_, '_>, directory: bevy_ecs::prelude::Res<'_, Directory>| {
+    let system = move |cluster: Cluster<'_, '_>,
+                       directory: bevy_ecs::prelude::Res<'_, Directory>| {
         look(&cluster, &directory)
     };
     world.run_system_once(system).expect("runs")

@@ -30,6 +30,7 @@ use glam::I64Vec2;
 use crate::class::{Class, Reads};
 use crate::config::{Gate, PluginConfig};
 use crate::kernel::fit::Fit;
+use crate::near::{NearFilters, NearScores};
 use crate::resource::ResourceNames;
 use crate::verdict::Verdict;
 use crate::world::{
@@ -230,6 +231,12 @@ impl Bar {
         }
     }
 
+    /// What other rules say as well; what was met before stays.
+    pub fn join(&mut self, other: Self) {
+        self.raise_now(other.now);
+        self.raise_later(other.later);
+    }
+
     /// Neither now nor later: further rules need not be asked.
     pub fn is_closed(self) -> bool {
         self.now != Obstacle::None && self.later != Obstacle::None
@@ -318,6 +325,16 @@ pub trait Policy: Send + Sync {
 
     /// Adds its score for each node, in units of [`crate::kernel::ratio::SCORE_SCALE`].
     fn score(&self, _pairing: &Pairing<'_>, _scale: I64Vec2, _scores: &mut [i64]) {}
+
+    /// Which rules about other pods bar nodes; asked at [`Point::Filter`].
+    fn near_filters(&self) -> NearFilters {
+        NearFilters::default()
+    }
+
+    /// How much rules about other pods count in the score; asked at [`Point::Score`].
+    fn near_scores(&self) -> NearScores {
+        NearScores::default()
+    }
 
     /// Key of a job among the jobs of its queue.
     fn job_order(&self, _cluster: &Cluster<'_, '_>, _job: &JobReadOnlyItem<'_, '_>) -> i64 {

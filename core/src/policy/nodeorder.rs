@@ -4,7 +4,9 @@
 //! (`leastrequested.weight` 1), fuller ones if asked (`mostrequested.weight` 0), nodes whose cpu and
 //! memory would be used in step (`balancedresource.weight` 1), nodes that fulfil preferred affinity
 //! (`nodeaffinity.weight` 2), nodes without `PreferNoSchedule` taints the pod does not tolerate
-//! (`tainttoleration.weight` 3), nodes that hold the pod's images (`imagelocality.weight` 1). Affinity
+//! (`tainttoleration.weight` 3), nodes near pods it likes and far from those
+//! it dislikes (`podaffinity.weight` 2), nodes with fewer pods of its kind around where it wants an
+//! even spread (`podtopologyspread.weight` 2), nodes that hold the pod's images (`imagelocality.weight` 1). Affinity
 //! and taints are scaled by the best and worst node of the whole cluster, so that a node's score does
 //! not depend on which others happen to have room. In how empty or full a node is, a container that
 //! asks for no cpu counts as 100m and one that asks for no memory as 200Mi: pods without requests are
@@ -19,6 +21,7 @@ use crate::class::Reads;
 use crate::config::Arguments;
 use crate::delta::TaintEffect;
 use crate::kernel::ratio::{self, SCORE_SCALE};
+use crate::near::NearScores;
 use crate::resource::{Dim, LANES, Lanes, ResourceNames};
 use crate::world::NodeRules;
 
@@ -33,6 +36,7 @@ pub(super) struct NodeOrder {
     images: i64,
     /// Of affinity and of taints.
     wishes: I64Vec2,
+    near: NearScores,
     /// Lanes that should be used in step; the last is that of the GPU.
     balance: [usize; 3],
 }
@@ -47,6 +51,10 @@ impl NodeOrder {
             most: arguments.int("mostrequested.weight", 0),
             balanced: arguments.int("balancedresource.weight", 1),
             images: arguments.int("imagelocality.weight", 1),
+            near: NearScores {
+                affinity: arguments.int("podaffinity.weight", 2),
+                spread: arguments.int("podtopologyspread.weight", 2),
+            },
             wishes: I64Vec2::new(
                 arguments.int("nodeaffinity.weight", 2),
                 arguments.int("tainttoleration.weight", 3),
@@ -107,6 +115,10 @@ impl Policy for NodeOrder {
     fn reads(&self) -> Reads {
         let unasked = self.least != 0 || self.most != 0;
         Reads { images: self.images != 0, unasked, ..Reads::default() }
+    }
+
+    fn near_scores(&self) -> NearScores {
+        self.near
     }
 
     /// The highest preference any node fulfils and the most taints any node repels with.

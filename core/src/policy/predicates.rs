@@ -2,20 +2,25 @@
 //!
 //! Promise: a task goes only to a node that exists, is not marked unschedulable (unless tolerated),
 //! matches its node selector and required affinity, and has no `NoSchedule` or `NoExecute` taint it
-//! does not tolerate. Room, the number of pods included, is not a matter of this plugin: it is always
+//! does not tolerate; where no pod has a host port it wants, all pods it must be near and none it must
+//! stay away from are near, no pod there keeps it away, and its spread stays even enough. Room, the number of pods included, is not a matter of this plugin: it is always
 //! checked, in whole vectors.
 //!
-//! Arguments: `predicate.NodeAffinityEnable` and `predicate.TaintTolerationEnable`, both true.
+//! Arguments: `predicate.NodeAffinityEnable`, `predicate.TaintTolerationEnable`,
+//! `predicate.NodePortsEnable`, `predicate.PodAffinityEnable` and
+//! `predicate.PodTopologySpreadEnable`, all true.
 
 use super::{Bar, Obstacle, Pairing, Point, Policy};
 use crate::config::Arguments;
 use crate::delta::TaintEffect;
+use crate::near::NearFilters;
 use crate::world::{NodeTaint, Symbol};
 
 /// The plugin with its arguments.
 pub(super) struct Predicates {
     node_affinity: bool,
     taints: bool,
+    near: NearFilters,
 }
 
 impl Predicates {
@@ -23,6 +28,11 @@ impl Predicates {
         Self {
             node_affinity: arguments.bool("predicate.NodeAffinityEnable", true),
             taints: arguments.bool("predicate.TaintTolerationEnable", true),
+            near: NearFilters {
+                ports: arguments.bool("predicate.NodePortsEnable", true),
+                affinity: arguments.bool("predicate.PodAffinityEnable", true),
+                spread: arguments.bool("predicate.PodTopologySpreadEnable", true),
+            },
         }
     }
 }
@@ -34,6 +44,10 @@ impl Policy for Predicates {
 
     fn points(&self) -> &'static [Point] {
         &[Point::Filter]
+    }
+
+    fn near_filters(&self) -> NearFilters {
+        self.near
     }
 
     fn filter(&self, pairing: &Pairing<'_>, bars: &mut [Bar]) {

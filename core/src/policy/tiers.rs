@@ -12,6 +12,7 @@ use super::{Bar, Obstacle, Pairing, Point, Policy, Purpose, SearchSpace, Unit, V
 use crate::class::{Class, Reads};
 use crate::config::{Gates, SchedulerConfig};
 use crate::ids::{Name, TimeMs};
+use crate::near::{NearFilters, NearScores};
 use crate::resource::ResourceNames;
 use crate::verdict::Verdict;
 use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem, TaskReadOnlyItem};
@@ -115,6 +116,23 @@ impl Policies {
         }
     }
 
+    /// Rules about other pods: a filter is in force if any plugin has it, weights add up.
+    pub fn near(&self) -> (NearFilters, NearScores) {
+        let (mut filters, mut scores) = (NearFilters::default(), NearScores::default());
+        for policy in self.at(Point::Filter) {
+            let NearFilters { ports, affinity, spread } = policy.near_filters();
+            filters.ports |= ports;
+            filters.affinity |= affinity;
+            filters.spread |= spread;
+        }
+        for policy in self.at(Point::Score) {
+            let NearScores { affinity, spread } = policy.near_scores();
+            scores.affinity += affinity;
+            scores.spread += spread;
+        }
+        (filters, scores)
+    }
+
     /// What each scoring plugin measures over all nodes.
     pub fn measure(&self, pairing: &Pairing<'_>) -> Vec<I64Vec2> {
         self.at(Point::Score).map(|policy| policy.measure(pairing)).collect()
@@ -149,11 +167,7 @@ impl Policies {
                 next += policy.queue_orders(cluster, queue, &mut keys[next..]);
             }
         }
-        OrderKey {
-            keys,
-            created: queue.identity.created,
-            uid: queue.identity.uid.clone(),
-        }
+        OrderKey { keys, created: queue.identity.created, uid: queue.identity.uid.clone() }
     }
 
     /// Task order: plugins first, then the number at the end of the name, then age, then uid.

@@ -10,8 +10,9 @@ use proptest::prelude::*;
 use super::{Checkpoint, Grounds, Plan, Statement};
 use crate::config::{SchedulerConfig, Tuning};
 use crate::delta::{
-    ClusterDelta, Constraints, DomainFacts, DomainMember, NodeFacts, NodeGroupFacts, Ownership, PodFacts,
-    PodGroupFacts, PodPhase, QueueFacts, QueueState,
+    ClusterDelta, Constraints, DomainFacts, DomainMember, Heed, HostPort, NearFacts, NearTerm,
+    NodeFacts, NodeGroupFacts, Operator, Ownership, PodFacts, PodGroupFacts, PodPhase, PodSelector,
+    Protocol, QueueFacts, QueueState, Requirement, SelectorPart, Spread, Unmet,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::intent::DecisionOp;
@@ -53,14 +54,49 @@ fn pod(group: &str, index: usize, node: Option<&str>) -> ClusterDelta {
         priority_class: None,
         preemptable: None,
         request: amounts(&[("cpu", 1), ("pods", 1), ("a/1", 1), ("a/6", 1), ("a/7", index as i64)]),
-        constraints: Constraints::default(),
-        labels: Vec::new(),
+        constraints: Constraints { near: rules(group, index), ..Constraints::default() },
+        labels: vec![("app".into(), group.into())],
         gates: Vec::new(),
         phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },
         node: node.map(Name::from),
         nominated: None,
         deleting: false,
     }))
+}
+
+/// Requirement on one label.
+fn labelled(value: &str) -> PodSelector {
+    let app = Requirement { key: "app".into(), operator: Operator::In, values: vec![value.into()] };
+    PodSelector(vec![SelectorPart {
+        namespaces: vec!["default".into()],
+        namespace_labels: None,
+        labels: Some(vec![app]),
+    }])
+}
+
+/// Rules of every kind, in both directions, on labels of single nodes and of several.
+fn rules(group: &str, index: usize) -> NearFacts {
+    let term = |app: &str, key: &str| NearTerm { pods: labelled(app), topology_key: key.into() };
+    let spread = |key: &str, unmet| Spread {
+        pods: labelled(group),
+        topology_key: key.into(),
+        max_skew: 1,
+        min_domains: None,
+        unmet,
+        node_affinity: Heed::Honor,
+        node_taints: Heed::Ignore,
+    };
+    let port = HostPort { port: 80, protocol: Protocol::Tcp, address: None };
+    let mut rules = NearFacts::default();
+    match (group, index) {
+        ("a", 0 | 2) => rules.anti_affinity = vec![term("a", "host"), term("b", "zone")],
+        ("a", _) => rules.ports = vec![port],
+        ("b", 0 | 2) => rules.affinity = vec![term("b", "zone")],
+        ("b", _) => rules.preferred = vec![(30, term("b", "host")), (-70, term("c", "zone"))],
+        (_, 0 | 2) => rules.spread = vec![spread("zone", Unmet::Wait), spread("host", Unmet::Wait)],
+        _ => rules.spread = vec![spread("zone", Unmet::GoAnyway), spread("host", Unmet::GoAnyway)],
+    }
+    rules
 }
 
 fn group(name: &str, queue: &str) -> ClusterDelta {
@@ -94,8 +130,8 @@ fn queue(name: &str, parent: Option<&str>) -> ClusterDelta {
         guarantee: None,
         reclaimable: true,
         state: QueueState::Open,
-            hierarchy: Vec::new(),
-            node_groups: NodeGroupFacts::default(),
+        hierarchy: Vec::new(),
+        node_groups: NodeGroupFacts::default(),
     }))
 }
 
@@ -108,7 +144,7 @@ fn domain(name: &str, tier: u32, members: Vec<DomainMember>) -> ClusterDelta {
     }))
 }
 
-/// Four nodes in two racks under one spine, three jobs in nested queues, some pods running.
+/// Four nodes in two racks under one spine and in two zones, three jobs in nested queues, some pods running.
 pub(crate) fn world() -> World {
     let config =
         SchedulerConfig { actions: Vec::new(), tiers: Vec::new(), tuning: Tuning::default() };
@@ -117,7 +153,10 @@ pub(crate) fn world() -> World {
     for index in 0..4 {
         scheduler.feed([ClusterDelta::Node(Box::new(NodeFacts {
             name: format!("n{index}").as_str().into(),
-            labels: Vec::new(),
+            labels: vec![
+                ("host".into(), format!("n{index}").as_str().into()),
+                ("zone".into(), format!("z{}", index / 3).as_str().into()),
+            ],
             taints: Vec::new(),
             unschedulable: false,
             allocatable: offer(),

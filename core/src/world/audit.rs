@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use bevy_ecs::entity::Entity;
-use bevy_ecs::prelude::World;
+use bevy_ecs::prelude::{Res, World};
 
 use super::cluster::Cluster;
 use super::domain::DomainTotals;
@@ -14,6 +14,8 @@ use super::queue::QueueUse;
 use super::rows::{NodeReadOnlyItem, TaskReadOnlyItem};
 use super::symbol::Symbol;
 use super::task::TaskStatus;
+use crate::class::Classes;
+use crate::near::{Near, Neighbours, Stay};
 use crate::resource::ResourceVec;
 
 /// Every total that differs from its recomputation, in words; empty is right.
@@ -21,8 +23,13 @@ pub fn audit(world: &mut World) -> Vec<String> {
     world.run_system_cached(compare).unwrap_or_else(|error| vec![error.to_string()])
 }
 
-fn compare(cluster: Cluster<'_, '_>) -> Vec<String> {
+fn compare(
+    cluster: Cluster<'_, '_>,
+    classes: Res<'_, Classes>,
+    near: Res<'_, Near>,
+) -> Vec<String> {
     let mut faults = Vec::new();
+    check_neighbours(&mut faults, &cluster, &classes, &near);
     let rooms = node_rooms(&cluster);
     let mut tenants = node_tenants(&cluster);
     for node in &cluster.nodes {
@@ -75,6 +82,35 @@ fn compare(cluster: Cluster<'_, '_>) -> Vec<String> {
         check(&mut faults, "queue", &queue.identity.name, queue.usage, &want);
     }
     faults
+}
+
+/// Who matches what, and how many of them are on each node.
+fn check_neighbours(
+    faults: &mut Vec<String>,
+    cluster: &Cluster<'_, '_>,
+    classes: &Classes,
+    near: &Near,
+) {
+    let mut wanted: BTreeMap<Entity, Neighbours> = BTreeMap::new();
+    for task in &cluster.tasks {
+        let (name, class) = (&task.identity.key, classes.get(task.membership.class));
+        let live = class.matched_selectors().iter().filter(|&&selector| near.is_live(selector));
+        let matched = near.matching(&name.namespace, &task.labels.0);
+        check(faults, "selectors of", name, &live.copied().collect(), &matched);
+        check(faults, "marks of", name, task.marks, &class.marks);
+        let (Some(node), status) = (task.home(), task.status().0) else { continue };
+        let stay = match status {
+            TaskStatus::Succeeded | TaskStatus::Failed | TaskStatus::Pending => continue,
+            TaskStatus::Releasing => Stay::Leaving,
+            _ => Stay::Staying,
+        };
+        let neighbours = wanted.entry(node).or_default();
+        task.marks.tallies().iter().for_each(|&tally| neighbours.add(tally, stay));
+    }
+    for node in &cluster.nodes {
+        let want = wanted.remove(&node.entity).unwrap_or_default();
+        check(faults, "neighbours on", &node.identity.name, node.neighbours, &want);
+    }
 }
 
 /// What the tasks of one job make.

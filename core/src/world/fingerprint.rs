@@ -11,6 +11,7 @@ use super::domain::DomainTotals;
 use super::names::Names;
 use super::rows::{DomainReadOnlyItem, JobReadOnlyItem, TaskReadOnlyItem};
 use crate::ids::Name;
+use crate::near::{Near, Neighbours, Presence};
 use crate::resource::ResourceVec;
 
 /// All that is known and assumed, in an order that depends on names alone: two worlds that know the
@@ -19,14 +20,15 @@ pub fn fingerprint(world: &mut World) -> String {
     world.run_system_cached(describe).unwrap_or_else(|error| error.to_string())
 }
 
-fn describe(cluster: Cluster<'_, '_>, names: Res<'_, Names>) -> String {
-    let writer = Writer { cluster: &cluster, names: &names };
+fn describe(cluster: Cluster<'_, '_>, names: Res<'_, Names>, near: Res<'_, Near>) -> String {
+    let writer = Writer { cluster: &cluster, names: &names, near: &near };
     let mut lines: Vec<String> = Vec::new();
     for node in &cluster.nodes {
         let (name, present) = (&node.identity.name, node.identity.present);
         let (rank, tenants) = (node.place.ordinal, node.tenants.0);
         let room = writer.totals(&room(&node));
-        lines.push(format!("node {name} {present} #{rank} {room:?} {tenants}"));
+        let near = writer.neighbours(node.neighbours);
+        lines.push(format!("node {name} {present} #{rank} {room:?} {tenants} {near:?}"));
     }
     lines.extend(cluster.tasks.iter().map(|task| writer.task(&task)));
     lines.extend(cluster.jobs.iter().map(|job| writer.job(&job)));
@@ -44,6 +46,7 @@ fn describe(cluster: Cluster<'_, '_>, names: Res<'_, Names>) -> String {
 struct Writer<'a, 'w, 's> {
     cluster: &'a Cluster<'w, 's>,
     names: &'a Names,
+    near: &'a Near,
 }
 
 impl Writer<'_, '_, '_> {
@@ -54,6 +57,11 @@ impl Writer<'_, '_, '_> {
     fn totals(&self, totals: &DomainTotals) -> [BTreeMap<Name, i64>; 5] {
         [&totals.allocatable, &totals.idle, &totals.used, &totals.releasing, &totals.pipelined]
             .map(|vector| self.amounts(vector))
+    }
+
+    fn neighbours(&self, neighbours: &Neighbours) -> BTreeMap<String, Presence> {
+        let named = |(tally, count)| self.near.describe(tally).map(|text| (text, count));
+        neighbours.iter().filter_map(named).collect()
     }
 
     fn node(&self, node: Option<Entity>) -> Option<Name> {

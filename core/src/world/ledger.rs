@@ -1,7 +1,8 @@
-//! Every total of the world, moved in one place: node, job, role, queue path and domains.
+//! Every total of the world, moved in one place: node, neighbours, job, role, queue path and domains.
 //!
-//! A task contributes to totals by its status, its node and its request, and by nothing else. Moving
-//! a task therefore means taking its contribution out, changing it, and putting it back in.
+//! A task contributes to totals by its status, its node, its request and its marks, and by nothing
+//! else. Moving a task therefore means taking its contribution out, changing it, and putting it back
+//! in.
 
 use bevy_ecs::entity::Entity;
 
@@ -11,6 +12,7 @@ use super::rows::{JobItem, NodeItem, TaskItem};
 use super::symbol::Symbol;
 
 use super::task::{Assumed, Assumption, TaskStatus};
+use crate::near::{Marks, Neighbours, Stay};
 use crate::resource::{Lanes, ResourceVec, Tail};
 
 /// In or out.
@@ -56,6 +58,15 @@ impl Flow {
         };
     }
 
+    fn neighbour(self, neighbours: &mut Neighbours, marks: &Marks, stay: Stay) {
+        for &tally in marks.tallies() {
+            match self {
+                Self::In => neighbours.add(tally, stay),
+                Self::Out => neighbours.remove(tally, stay),
+            }
+        }
+    }
+
     fn reverse(self) -> Self {
         match self {
             Self::In => Self::Out,
@@ -90,6 +101,16 @@ impl Charge {
     }
 }
 
+impl Charge {
+    /// How other pods count the task.
+    fn stay(self) -> Stay {
+        match self {
+            Self::Used | Self::Held => Stay::Staying,
+            Self::Leaving => Stay::Leaving,
+        }
+    }
+}
+
 /// What a task contributes to totals.
 #[derive(Clone, Debug)]
 struct Contribution {
@@ -101,6 +122,7 @@ struct Contribution {
     gated: bool,
     request: ResourceVec,
     unasked: [i64; 2],
+    marks: Marks,
 }
 
 impl Contribution {
@@ -114,6 +136,7 @@ impl Contribution {
             gated: task.traits.gated,
             request: ResourceVec { hot: task.request.0, tail: task.tail.0.clone() },
             unasked: task.traits.unasked,
+            marks: task.marks.clone(),
         }
     }
 }
@@ -188,6 +211,7 @@ impl Cluster<'_, '_> {
         if charge != Charge::Held {
             flow.pair(&mut node.unasked.0, contribution.unasked);
         }
+        flow.neighbour(&mut node.neighbours, &contribution.marks, charge.stay());
         self.log.touch(node.place.row);
         for &domain in &node.domains.0 {
             let Ok(mut domain) = self.domains.get_mut(domain) else { continue };

@@ -8,6 +8,7 @@ use super::rows::NodeReadOnlyContiguousItem;
 use super::symbol::Symbol;
 use crate::delta::TaintEffect;
 use crate::ids::Name;
+use crate::near::Neighbours;
 use crate::resource::{Lanes, ResourceVec, Tail};
 
 /// Name of a node, and whether the object is there: a node that pods name before it is seen, or
@@ -137,6 +138,7 @@ pub struct NodeColumns<'a> {
     pub pipelined: &'a [Lanes],
     pub tails: &'a [NodeTails],
     pub unasked: &'a [Unasked],
+    pub neighbours: &'a [Neighbours],
 }
 
 impl<'a> NodeColumns<'a> {
@@ -153,6 +155,7 @@ impl<'a> NodeColumns<'a> {
         pipelined: &[],
         tails: &[],
         unasked: &[],
+        neighbours: &[],
     };
 
     /// The table of a query as plain slices.
@@ -169,6 +172,7 @@ impl<'a> NodeColumns<'a> {
             pipelined: Pipelined::peel_slice(table.pipelined),
             tails: table.tails,
             unasked: table.unasked,
+            neighbours: table.neighbours,
         }
     }
 
@@ -196,7 +200,8 @@ impl<'a> NodeColumns<'a> {
             releasing: &self.releasing[range.clone()],
             pipelined: &self.pipelined[range.clone()],
             tails: &self.tails[range.clone()],
-            unasked: &self.unasked[range],
+            unasked: &self.unasked[range.clone()],
+            neighbours: &self.neighbours[range],
         }
     }
 }

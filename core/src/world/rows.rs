@@ -13,6 +13,8 @@ use super::node::{
     Releasing, Tenants, Unasked, Used,
 };
 use super::queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueUse};
+use crate::near::{Marks, Neighbours};
+
 use super::task::{
     Assumed, Labels, LastTransaction, Membership, Observed, PrioritySource, Request, RequestTail,
     Seat, TaskIdentity, TaskStatus, TaskTraits, status_of,
@@ -35,6 +37,7 @@ pub struct Node {
     pub unasked: &'static mut Unasked,
     pub tenants: &'static mut Tenants,
     pub domains: &'static mut DomainPath,
+    pub neighbours: &'static mut Neighbours,
 }
 
 /// A task with all its columns.
@@ -48,6 +51,7 @@ pub struct Task {
     pub request: &'static mut Request,
     pub tail: &'static mut RequestTail,
     pub labels: &'static mut Labels,
+    pub marks: &'static mut Marks,
     pub membership: &'static mut Membership,
     pub seat: &'static mut Seat,
     pub observed: &'static mut Observed,

@@ -9,6 +9,7 @@ mod scalar;
 mod selector;
 mod node;
 mod pod;
+mod near;
 mod podgroup;
 mod queue;
 mod hypernode;
@@ -23,10 +24,14 @@ pub use hypernode::{
     ExactMatch, HyperNode, HyperNodeMember, HyperNodeSpec, MemberSelector, RegexMatch,
 };
 pub use kind::ObjectKind;
+pub use near::{
+    ContainerPort, Namespace, PodAffinity, PodAffinityTerm, TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
+};
 pub use node::{Node, NodeSpec, NodeStatus, Taint};
 pub use pod::{
-    Affinity, Container, ContainerPort, NodeAffinity, NodeSelector, Pod, PodAffinity, PodSpec,
-    PodStatus, PreferredTerm, Resources, SchedulingGate, Toleration, Volume,
+    Affinity, Container, NodeAffinity, NodeSelector, Pod, PodSpec, PodStatus, PreferredTerm,
+    Resources, SchedulingGate, Toleration, Volume,
 };
 pub use podgroup::{
     NetworkTopology, PodGroup, PodGroupCondition, PodGroupSpec, PodGroupStatus, SubGroupPolicy,
@@ -75,6 +80,8 @@ pub enum Object {
     HyperNode(Box<HyperNode>),
     /// A priority class.
     PriorityClass(Box<PriorityClass>),
+    /// A namespace.
+    Namespace(Box<Namespace>),
     /// An object of a kind that is understood but that no rule reads yet.
     Inert {
         /// Its kind.
@@ -94,6 +101,7 @@ impl Object {
             Self::Queue(_) => ObjectKind::Queue,
             Self::HyperNode(_) => ObjectKind::HyperNode,
             Self::PriorityClass(_) => ObjectKind::PriorityClass,
+            Self::Namespace(_) => ObjectKind::Namespace,
             Self::Inert { kind, .. } => *kind,
         }
     }
@@ -120,6 +128,7 @@ impl Object {
             Self::Queue(object) => Some(&object.metadata),
             Self::HyperNode(object) => Some(&object.metadata),
             Self::PriorityClass(object) => Some(&object.metadata),
+            Self::Namespace(object) => Some(&object.metadata),
             Self::Inert { .. } => None,
         }
     }
@@ -133,6 +142,7 @@ impl Object {
             Self::Queue(object) => Some(&mut object.metadata),
             Self::HyperNode(object) => Some(&mut object.metadata),
             Self::PriorityClass(object) => Some(&mut object.metadata),
+            Self::Namespace(object) => Some(&mut object.metadata),
             Self::Inert { .. } => None,
         }
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::near::{ContainerPort, PodAffinity, TopologySpreadConstraint};
 use super::{Metadata, NodeSelectorTerm, ResourceMap};
 
 /// A pod.
@@ -51,8 +52,10 @@ pub struct PodSpec {
     pub overhead: ResourceMap,
     /// Resources of the pod as a whole.
     pub resources: Resources,
-    /// Spread demands; only read to say that they are not enforced.
-    pub topology_spread_constraints: Vec<IgnoredAny>,
+    /// How evenly it and its like are to be spread.
+    pub topology_spread_constraints: Vec<TopologySpreadConstraint>,
+    /// Is it on the network of its node?
+    pub host_network: bool,
     /// Volumes; only read to say that their placement is not enforced.
     pub volumes: Vec<Volume>,
     /// Resource claims; only read to say that they are not enforced.
@@ -83,23 +86,15 @@ pub struct Resources {
     pub limits: ResourceMap,
 }
 
-/// A port of a container.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ContainerPort {
-    /// Port taken on the node, if any.
-    pub host_port: Option<i32>,
-}
-
 /// `affinity` of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Affinity {
     /// Demands and wishes on nodes.
     pub node_affinity: NodeAffinity,
-    /// Closeness to other pods; only its presence is read.
+    /// Closeness to other pods.
     pub pod_affinity: Option<PodAffinity>,
-    /// Distance from other pods; only its presence is read.
+    /// Distance from other pods.
     pub pod_anti_affinity: Option<PodAffinity>,
 }
 
@@ -131,18 +126,6 @@ pub struct PreferredTerm {
     pub weight: i32,
     /// The wish.
     pub preference: NodeSelectorTerm,
-}
-
-/// Presence of a pod affinity or anti-affinity.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default)]
-pub struct PodAffinity {
-    /// Demands.
-    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
-    pub required: Vec<IgnoredAny>,
-    /// Wishes.
-    #[serde(rename = "preferredDuringSchedulingIgnoredDuringExecution")]
-    pub preferred: Vec<IgnoredAny>,
 }
 
 /// A toleration; operator and effect still as text.

@@ -5,6 +5,7 @@ mod about;
 mod selector;
 mod node;
 mod pod;
+mod near;
 mod request;
 mod podgroup;
 mod queue;
@@ -89,6 +90,7 @@ impl TranslateError {
             ObjectKind::Queue => ObjectRef::Queue(key.name),
             ObjectKind::PriorityClass => ObjectRef::PriorityClass(key.name),
             ObjectKind::HyperNode => ObjectRef::Domain(key.name),
+            ObjectKind::Namespace => ObjectRef::Namespace(key.name),
             _ => return None,
         };
         let reason = format!("{}: {}", self.field, self.problem);
@@ -108,6 +110,7 @@ pub fn translate(
         Object::Queue(queue) => ClusterDelta::Queue(Box::new(queue::facts(queue)?)),
         Object::HyperNode(domain) => ClusterDelta::Domain(Box::new(domain::facts(domain)?)),
         Object::PriorityClass(class) => ClusterDelta::PriorityClass(priority::facts(class)?),
+        Object::Namespace(namespace) => ClusterDelta::Namespace(near::namespace(namespace)?),
         Object::Inert { .. } => return Ok(None),
     }))
 }
@@ -122,6 +125,7 @@ pub fn gone(kind: ObjectKind, key: &ObjectKey) -> Option<ClusterDelta> {
         ObjectKind::Queue => Some(ClusterDelta::QueueGone(key.name)),
         ObjectKind::PriorityClass => Some(ClusterDelta::PriorityClassGone(key.name)),
         ObjectKind::HyperNode => Some(ClusterDelta::DomainGone(key.name)),
+        ObjectKind::Namespace => Some(ClusterDelta::NamespaceGone(key.name)),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use muster_core::delta::{Constraints, PodFacts, PodPhase, Toleration};
 use muster_core::ids::Name;
 
 use super::about::{About, annotation_or_label, pairs, preemptable};
-use super::{Fault, OwnerRule, TranslateError, node, request, selector};
+use super::{Fault, OwnerRule, TranslateError, near, node, request, selector};
 use crate::objects::{self, ObjectKind, Pod};
 
 /// Names the PodGroup a pod belongs to.
@@ -116,6 +116,7 @@ fn constraints(about: &About<'_>, pod: &Pod) -> Result<Constraints, TranslateErr
         tolerations: tolerations
             .map(|(at, entry)| toleration(about, entry, || format!("spec.tolerations[{at}]")))
             .collect::<Result<_, _>>()?,
+        near: near::facts(about, &pod.spec)?,
     })
 }
 

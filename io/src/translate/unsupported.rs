@@ -12,7 +12,9 @@ pub fn unsupported(object: &Object) -> Vec<String> {
         Object::PodGroup(group) => of_group(group),
         Object::HyperNode(domain) => of_domain(domain),
         Object::Inert { .. } => vec!["is read by no rule of this version".to_owned()],
-        Object::Node(_) | Object::Queue(_) | Object::PriorityClass(_) => Vec::new(),
+        Object::Node(_) | Object::Queue(_) | Object::PriorityClass(_) | Object::Namespace(_) => {
+            Vec::new()
+        }
     }
 }
 
@@ -24,13 +26,7 @@ fn of_pod(pod: &Pod) -> Vec<String> {
             found.push(format!("asks for {what}, which this version does not enforce"));
         }
     };
-    let affinity = &spec.affinity;
-    note(affinity.pod_affinity.is_some(), "podAffinity");
-    note(affinity.pod_anti_affinity.is_some(), "podAntiAffinity");
-    note(!spec.topology_spread_constraints.is_empty(), "topologySpreadConstraints");
     note(!spec.resource_claims.is_empty(), "resourceClaims");
-    let ports = spec.containers.iter().chain(&spec.init_containers).flat_map(|one| &one.ports);
-    note(ports.into_iter().any(|port| port.host_port.is_some_and(|port| port != 0)), "hostPort");
     let claims = spec
         .volumes
         .iter()

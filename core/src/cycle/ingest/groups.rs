@@ -8,9 +8,7 @@ use bevy_ecs::prelude::World;
 use super::intake::Intake;
 use crate::delta::{GroupLimits, NodeGroupFacts};
 use crate::ids::Name;
-use crate::world::{
-    Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups, Symbol, group_uses,
-};
+use crate::world::{Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups, Symbol, group_uses};
 
 pub(super) fn settle(world: &mut World) {
     if world.resource::<NodeGroups>().inheritance.is_none() {
@@ -22,8 +20,7 @@ pub(super) fn settle(world: &mut World) {
 
 fn settle_groups(mut intake: Intake<'_, '_>) {
     let queues: Vec<Entity> = intake.cluster.queues.iter().map(|queue| queue.entity).collect();
-    let of_queue =
-        queues.into_iter().map(|queue| (queue, intake.group_rule(queue))).collect();
+    let of_queue = queues.into_iter().map(|queue| (queue, intake.group_rule(queue))).collect();
     intake.cluster.groups.of_queue = of_queue;
     intake.sort_into_classes();
     let uses = group_uses(&intake.cluster);
@@ -82,7 +79,8 @@ impl Intake<'_, '_> {
             let membership = *self.cluster.task(task).membership;
             let queue = membership.job.map(|job| self.cluster.job(job).spec.queue);
             let rule = queue.and_then(|queue| self.cluster.groups.of(queue));
-            let class = self.classes.with_group_rule(membership.class, rule, &mut self.symbols);
+            let (near, symbols) = (&mut *self.near, &mut *self.symbols);
+            let class = self.classes.with_group_rule(membership.class, rule, near, symbols);
             if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
                 item.membership.class = class;
             }

@@ -14,6 +14,7 @@ use crate::delta::{
     ClusterDelta, DomainFacts, NodeFacts, ObjectRef, PodGroupFacts, PriorityClassFacts, QueueFacts,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
+use crate::near::Near;
 use crate::resource::ResourceVec;
 use crate::world::{
     Cluster, Directory, JobKey, JobSpec, Names, NodeRules, NodeTaint, PriorityClasses, QueueSpec,
@@ -31,6 +32,7 @@ pub(super) struct Intake<'w, 's> {
     pub(super) directory: Res<'w, Directory>,
     pub(super) symbols: ResMut<'w, Symbols>,
     pub(super) classes: ResMut<'w, Classes>,
+    pub(super) near: ResMut<'w, Near>,
     pub(super) names: ResMut<'w, Names>,
     pub(super) priorities: ResMut<'w, PriorityClasses>,
     pub(super) set_aside: ResMut<'w, SetAside>,
@@ -65,6 +67,11 @@ impl Intake<'_, '_> {
             ClusterDelta::PriorityClassGone(name) => self.priority_class_gone(&name),
             ClusterDelta::Domain(facts) => self.domain(*facts),
             ClusterDelta::DomainGone(name) => self.domain_gone(&name),
+            ClusterDelta::Namespace(facts) => {
+                self.set_aside.0.remove(&ObjectRef::Namespace(facts.name.clone()));
+                self.dirty.namespaces |= self.near.set_namespace(facts);
+            }
+            ClusterDelta::NamespaceGone(name) => self.namespace_gone(&name),
             ClusterDelta::SetAside { object, reason } => self.put_aside(object, reason),
             ClusterDelta::BindFailed { pod, uid, reason } => self.bind_failed(&pod, &uid, &reason),
             ClusterDelta::EvictFailed { pod, uid, .. } => self.evict_failed(&pod, &uid),
@@ -79,8 +86,14 @@ impl Intake<'_, '_> {
             ObjectRef::Queue(name) => self.queue_gone(name),
             ObjectRef::PriorityClass(name) => self.priority_class_gone(name),
             ObjectRef::Domain(name) => self.domain_gone(name),
+            ObjectRef::Namespace(name) => self.namespace_gone(name),
         }
         self.set_aside.0.insert(object, reason);
+    }
+
+    fn namespace_gone(&mut self, name: &Name) {
+        self.set_aside.0.remove(&ObjectRef::Namespace(name.clone()));
+        self.dirty.namespaces |= self.near.drop_namespace(name);
     }
 
     fn node(&mut self, facts: &NodeFacts) {
@@ -120,8 +133,7 @@ impl Intake<'_, '_> {
         let name = Some(symbols.intern(&facts.name));
         let read = self.cluster.images.read;
         let images = facts.images.iter().filter(|_| read);
-        let mut images: Vec<_> =
-            images.map(|(name, size)| (symbols.intern(name), *size)).collect();
+        let mut images: Vec<_> = images.map(|(name, size)| (symbols.intern(name), *size)).collect();
         images.sort_unstable();
         images.dedup_by_key(|image| image.0);
         NodeRules { labels, taints, unschedulable: facts.unschedulable, name, images }

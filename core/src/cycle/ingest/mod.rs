@@ -9,6 +9,7 @@ mod intake;
 mod pods;
 mod domains;
 mod groups;
+mod neighbours;
 mod sweep;
 
 use bevy_ecs::prelude::{Resource, World};
@@ -34,6 +35,8 @@ pub(crate) struct Dirty {
     pub(crate) queues: bool,
     /// Jobs changed queues.
     pub(crate) groups: bool,
+    /// Labels of namespaces that selectors look at changed.
+    pub(crate) namespaces: bool,
     /// Priority classes changed.
     pub(crate) priorities: bool,
     /// Entities that may have lost their last reference.

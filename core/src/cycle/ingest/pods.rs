@@ -3,12 +3,13 @@
 use bevy_ecs::entity::Entity;
 
 use super::intake::Intake;
+use crate::class::{Asks, ClassId};
 use crate::delta::{ObjectRef, Ownership, PodFacts, PodPhase, SubGroupPolicy};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceVec;
 use crate::world::{
-    Assumed, Assumption, JobBackoff, JobKey, Labels, LastTransaction, Membership, Observed,
-    PrioritySource, Request, RequestTail, TaskTraits,
+    Assumed, Assumption, GroupRuleId, JobBackoff, JobKey, Labels, LastTransaction, Membership,
+    Observed, PrioritySource, Request, RequestTail, TaskTraits,
 };
 
 /// Priority of a pod nobody gave one, as in Volcano.
@@ -43,16 +44,31 @@ impl Intake<'_, '_> {
         let role = job.map_or(0, |job| self.join_job(task, job, facts));
         let queue = job.map(|job| self.cluster.job(job).spec.queue);
         let group = queue.and_then(|queue| self.cluster.groups.of(queue));
-        let class = self.classes.intern(&request, &facts.constraints, group, &mut self.symbols);
+        let class = self.class_of(facts, &request, group);
         self.write_facts(task, facts, request);
         self.observe(task, facts);
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
             *item.membership = Membership { job, role, subgroup: None, class };
+            *item.marks = self.classes.get(class).marks.clone();
         }
         if let Some(job) = job {
             self.join_subgroup(task, job);
         }
         self.cluster.attach(task);
+    }
+
+    /// The class of a pod's tasks. Its own rules are learned first: it may match them itself.
+    fn class_of(
+        &mut self,
+        facts: &PodFacts,
+        request: &ResourceVec,
+        group_rule: Option<GroupRuleId>,
+    ) -> ClassId {
+        let (near, symbols) = (&mut *self.near, &mut *self.symbols);
+        near.learn(&facts.constraints.near);
+        let matched = near.matching(&facts.key.namespace, &facts.labels);
+        let (request, constraints) = (request.clone(), facts.constraints.clone());
+        self.classes.intern(Asks { request, constraints, group_rule, matched }, near, symbols)
     }
 
     /// Takes the task off the members of its job, unless that is the job given.

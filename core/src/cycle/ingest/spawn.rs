@@ -6,6 +6,7 @@ use bevy_ecs::prelude::World;
 use super::Dirty;
 use crate::delta::{ClusterDelta, DomainMember, PodFacts};
 use crate::ids::{Name, ObjectKey, TimeMs};
+use crate::near::{Marks, Neighbours};
 use crate::world::{
     Allocatable, Assumed, Directory, DomainPath, DomainSpec, DomainSpot, DomainTotals, Idle,
     JobAllocated, JobBackoff, JobCounts, JobIdentity, JobKey, JobMembers, JobSpec, JobVerdict,
@@ -109,7 +110,8 @@ impl Maker<'_> {
                 Unasked::default(),
             );
             let place = (NodePlace::default(), Tenants::default(), DomainPath::default());
-            let node = world.spawn((identity, NodeRules::default(), room, place)).id();
+            let rules = (NodeRules::default(), Neighbours::default());
+            let node = world.spawn((identity, rules, room, place)).id();
             // Merely mentioned by a pod that does not take or hold room on it, it goes again.
             world.resource_mut::<Dirty>().vacant.push(node);
             node
@@ -127,7 +129,8 @@ impl Maker<'_> {
             };
             let facts = (identity, TaskTraits::default(), PrioritySource::default());
             let request = (Request::default(), RequestTail::default());
-            let place = (Membership::default(), Seat::default(), Labels::default());
+            let place =
+                (Membership::default(), Seat::default(), Labels::default(), Marks::default());
             let state = (Observed::default(), Assumed::default(), LastTransaction::default());
             world.spawn((facts, request, place, state)).id()
         });

@@ -6,10 +6,9 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::World;
 
 use super::Dirty;
-use super::domains;
-use super::groups;
 use super::intake::{Intake, SetAside};
 use super::spawn::ROOT_QUEUE;
+use super::{domains, groups, neighbours};
 use crate::delta::ObjectRef;
 use crate::ids::Name;
 use crate::world::{
@@ -26,6 +25,8 @@ pub(super) fn sweep(world: &mut World) {
     for entity in std::mem::take(&mut dirty.vacant) {
         remove_if_vacant(world, entity, &mut dirty);
     }
+    let scope = if dirty.namespaces { neighbours::Scope::All } else { neighbours::Scope::Fresh };
+    neighbours::settle(world, scope);
     if dirty.queues {
         settle_queues(world);
     }

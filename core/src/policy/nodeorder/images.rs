@@ -36,10 +36,17 @@ pub(super) fn points(class: &Class, images: &Images, node: &NodeRules) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::class::Asks;
     use crate::class::{Classes, Reads};
     use crate::delta::Constraints;
+    use crate::near::Near;
     use crate::resource::ResourceVec;
     use crate::world::Symbols;
+
+    fn asks(constraints: Constraints) -> Asks {
+        let request = ResourceVec::default();
+        Asks { request, constraints, group_rule: None, matched: Vec::new() }
+    }
 
     #[test]
     fn size_counts_by_how_common_the_image_is() {
@@ -48,13 +55,14 @@ mod tests {
         let (mut classes, mut images) = (Classes::new(reads), Images::new(reads));
         let constraints =
             Constraints { images: vec!["a:1".into(), "b:1".into()], ..Constraints::default() };
-        let id = classes.intern(&ResourceVec::default(), &constraints, None, &mut symbols);
+        let id = classes.intern(asks(constraints), &mut Near::default(), &mut symbols);
         let class = classes.get(id);
         let node = |names: &[(usize, i64)]| NodeRules {
             images: names.iter().map(|&(at, size)| (class.images[at], size)).collect(),
             ..NodeRules::default()
         };
-        let nodes = [node(&[(0, 1000 * MIB)]), node(&[(0, 1000 * MIB), (1, 4000 * MIB)]), node(&[])];
+        let nodes =
+            [node(&[(0, 1000 * MIB)]), node(&[(0, 1000 * MIB), (1, 4000 * MIB)]), node(&[])];
         assert!(!matter(class, &images));
         nodes.iter().for_each(|node| images.add(&node.images));
         assert!(matter(class, &images));
@@ -71,7 +79,7 @@ mod tests {
         let mut classes = Classes::new(Reads::default());
         let mut class = |image: &str| {
             let constraints = Constraints { images: vec![image.into()], ..Constraints::default() };
-            classes.intern(&ResourceVec::default(), &constraints, None, &mut symbols)
+            classes.intern(asks(constraints), &mut Near::default(), &mut symbols)
         };
         assert_eq!(class("a:1"), class("b:1"));
     }

@@ -1,7 +1,7 @@
 //! The walk over tiers with plugins that say what they are told to, and the order of victims.
 
-use super::super::super::bed::{Bed, evictor, job, named, task, tasks, tiers};
 use super::super::super::EvictPurpose;
+use super::super::super::bed::{Bed, evictor, job, named, task, tasks, tiers};
 use super::*;
 use crate::world::QueueReadOnlyItem;
 

@@ -263,19 +263,19 @@ fn what_is_not_acted_on_is_said() {
         "  objects:\n  - {kind: Deployment, apiVersion: apps/v1, metadata: {name: d}}\n  \
          - {kind: Queue, apiVersion: scheduling.run.ai/v2, metadata: {name: q}}\n  \
          - {kind: PodDisruptionBudget, apiVersion: policy/v1, metadata: {name: b}}\n  \
-         - {kind: Pod, metadata: {name: p}, spec: {affinity: {podAntiAffinity: {}}, \
+         - {kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: gpu}], \
          volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}\n  \
-         - {kind: Pod, metadata: {name: r}, spec: {affinity: {podAntiAffinity: {}}, \
-         containers: [{name: c, ports: [{hostPort: 80}]}]}}\n",
+         - {kind: Pod, metadata: {name: r}, spec: {resourceClaims: [{name: gpu}], \
+         preemptionPolicy: Never}}\n",
     );
     assert_eq!(
         scenario.warnings,
         [
             "kind Deployment (apps/v1) is not understood; 1 object was skipped",
             "kind Queue (scheduling.run.ai/v2) is not understood; 1 object was skipped",
-            "Pod default/r asks for hostPort, which this version does not enforce",
             "Pod default/p asks for persistent volume claims, which this version does not enforce",
-            "Pod default/p asks for podAntiAffinity, which this version does not enforce \
+            "Pod default/r asks for preemptionPolicy, which this version does not enforce",
+            "Pod default/p asks for resourceClaims, which this version does not enforce \
              (and 1 more)",
             "PodDisruptionBudget default/b is read by no rule of this version",
         ]

@@ -1,0 +1,298 @@
+//! Every selector, rule and port pods were met with, and which pods match which selectors.
+
+use std::collections::BTreeMap;
+
+use bevy_ecs::prelude::Resource;
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::{Marks, Tally};
+use crate::delta::{
+    HostPort, NamespaceFacts, NearFacts, NearTerm, Operator, PodSelector, Protocol, Requirement,
+    SelectorPart,
+};
+use crate::ids::Name;
+
+type Map<K, V> = HashMap<K, V, FxBuildHasher>;
+
+/// Number of a selector over pods. Numbers are never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SelectorId(pub u32);
+
+/// What a tally counts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Counted {
+    /// Pods that match a selector.
+    Match(SelectorId),
+    /// Pods with a rule about pods that match a selector: required anti-affinity, or a preference
+    /// with its weight.
+    Rule { about: SelectorId, key: Name, weight: Option<i32> },
+    /// Pods that take exactly this port.
+    Port(HostPort),
+    /// Pods that take the port on any address.
+    PortAnywhere(u16, Protocol),
+}
+
+#[derive(Debug)]
+struct Selector {
+    pods: PodSelector,
+    /// Rules of pods about pods that match: topology key, weight, tally.
+    rules: Vec<(Name, Option<i32>, Tally)>,
+    live: bool,
+}
+
+/// What a pod's rules are, in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Learned {
+    /// Selectors its own rules use.
+    pub(crate) own: Vec<SelectorId>,
+    /// Tallies its own rules and ports make, besides those of selectors it matches.
+    made: Vec<Tally>,
+}
+
+/// Selectors below which it is not worth looking for unused ones.
+const SELECTORS_MIN: usize = 64;
+
+/// The label every namespace has.
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
+/// Every selector and rule in use.
+#[derive(Debug, Default, Resource)]
+pub struct Near {
+    selectors: Vec<Selector>,
+    ids: Map<PodSelector, SelectorId>,
+    /// Selectors that want one of certain values of a label, by key and value.
+    by_label: Map<(Name, Name), Vec<SelectorId>>,
+    /// All others.
+    anywhere: Vec<SelectorId>,
+    /// Selectors pods taken in before have not been held against yet.
+    fresh: Vec<SelectorId>,
+    /// Live selectors after which unused ones are looked for.
+    limit: usize,
+    counted: Vec<Counted>,
+    tallies: Map<Counted, Tally>,
+    namespaces: BTreeMap<Name, Vec<(Name, Name)>>,
+    /// Grows whenever a rule appears that may concern classes made before.
+    version: u32,
+}
+
+impl Near {
+    /// Makes the rules of a pod known.
+    pub(crate) fn learn(&mut self, facts: &NearFacts) -> Learned {
+        if facts.is_empty() {
+            return Learned::default();
+        }
+        let mut own: Vec<SelectorId> =
+            facts.selectors().map(|selector| self.selector(&selector)).collect();
+        own.sort_unstable();
+        own.dedup();
+        let mut made = Vec::new();
+        for term in &facts.anti_affinity {
+            made.push(self.rule(term, None));
+        }
+        for (weight, term) in &facts.preferred {
+            made.push(self.rule(term, Some(*weight)));
+        }
+        for port in &facts.ports {
+            made.push(self.tally(Counted::Port(port.clone())));
+            made.push(self.tally(Counted::PortAnywhere(port.port, port.protocol)));
+        }
+        Learned { own, made }
+    }
+
+    /// Every tally a task makes that has learned these rules and matches these selectors.
+    pub(crate) fn marks(&mut self, learned: &Learned, matched: &[SelectorId]) -> Marks {
+        let mut tallies = learned.made.clone();
+        tallies.extend(matched.iter().map(|&selector| self.matches(selector)));
+        Marks::new(tallies)
+    }
+
+    /// The number of a selector, a new one if it is not in use.
+    pub(super) fn selector(&mut self, pods: &PodSelector) -> SelectorId {
+        if let Some(&id) = self.ids.get(pods) {
+            return id;
+        }
+        let id = SelectorId(self.selectors.len() as u32);
+        self.selectors.push(Selector { pods: pods.clone(), rules: Vec::new(), live: true });
+        self.ids.insert(pods.clone(), id);
+        self.index(id);
+        self.fresh.push(id);
+        id
+    }
+
+    fn index(&mut self, id: SelectorId) {
+        let pods = &self.selectors[id.0 as usize].pods;
+        // A part without labels matches nothing, so the whole does not either.
+        let requirements = pods.0.iter().map(|part| part.labels.as_ref());
+        let Some(requirements) = requirements.collect::<Option<Vec<_>>>() else { return };
+        let exact = requirements.into_iter().flatten().find(|one| one.operator == Operator::In);
+        match exact {
+            None => self.anywhere.push(id),
+            Some(Requirement { key, values, .. }) => {
+                for value in values {
+                    self.by_label.entry((key.clone(), value.clone())).or_default().push(id);
+                }
+            }
+        }
+    }
+
+    /// Selectors a pod matches, sorted.
+    pub(crate) fn matching(&self, namespace: &Name, labels: &[(Name, Name)]) -> Vec<SelectorId> {
+        let mut found: Vec<SelectorId> = self.anywhere.clone();
+        if !self.by_label.is_empty() {
+            for label in labels {
+                found.extend(self.by_label.get(label).into_iter().flatten());
+            }
+        }
+        found.retain(|&selector| self.is_match(selector, namespace, labels));
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Does a pod match the selector?
+    pub(crate) fn is_match(
+        &self,
+        selector: SelectorId,
+        namespace: &Name,
+        labels: &[(Name, Name)],
+    ) -> bool {
+        let pods = &self.selectors[selector.0 as usize].pods;
+        pods.0.iter().all(|part| self.is_inside(part, namespace) && has_labels(part, labels))
+    }
+
+    fn is_inside(&self, part: &SelectorPart, namespace: &Name) -> bool {
+        part.namespaces.contains(namespace)
+            || part.namespace_labels.as_ref().is_some_and(|requirements| {
+                let labels = self.namespaces.get(namespace).map_or(&[][..], Vec::as_slice);
+                requirements.iter().all(|requirement| match &*requirement.key {
+                    NAMESPACE_NAME => requirement.holds(Some(namespace)),
+                    _ => requirement.holds(value_of(labels, &requirement.key)),
+                })
+            })
+    }
+
+    /// Selectors that are new since the last call.
+    pub(crate) fn take_fresh(&mut self) -> Vec<SelectorId> {
+        std::mem::take(&mut self.fresh)
+    }
+
+    /// Is the selector in use?
+    pub(crate) fn is_live(&self, selector: SelectorId) -> bool {
+        self.selectors[selector.0 as usize].live
+    }
+
+    /// Writes a namespace's labels; says whether pods may match other selectors now.
+    pub(crate) fn set_namespace(&mut self, facts: NamespaceFacts) -> bool {
+        let old = self.namespaces.get(&facts.name).map_or(&[][..], Vec::as_slice);
+        let changed = old != facts.labels && self.looks_at_namespaces();
+        self.namespaces.insert(facts.name, facts.labels);
+        changed
+    }
+
+    /// Forgets a namespace's labels; says whether pods may match other selectors now.
+    pub(crate) fn drop_namespace(&mut self, name: &Name) -> bool {
+        self.namespaces.remove(name).is_some() && self.looks_at_namespaces()
+    }
+
+    fn looks_at_namespaces(&self) -> bool {
+        let live = self.selectors.iter().filter(|selector| selector.live);
+        live.flat_map(|selector| &selector.pods.0).any(|part| part.namespace_labels.is_some())
+    }
+
+    /// Is it time to look for selectors nobody uses any more?
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.ids.len() > self.limit.max(SELECTORS_MIN)
+    }
+
+    /// Ends every selector that is not among those used (sorted).
+    pub(crate) fn keep(&mut self, used: &[SelectorId]) {
+        self.by_label.clear();
+        self.anywhere.clear();
+        for at in 0..self.selectors.len() as u32 {
+            let id = SelectorId(at);
+            if !self.is_live(id) {
+                continue;
+            }
+            if used.binary_search(&id).is_ok() {
+                self.index(id);
+            } else {
+                let selector = &mut self.selectors[at as usize];
+                selector.live = false;
+                self.ids.remove(&selector.pods);
+            }
+        }
+        self.limit = self.ids.len() * 2;
+    }
+
+    fn tally(&mut self, counted: Counted) -> Tally {
+        if let Some(&tally) = self.tallies.get(&counted) {
+            return tally;
+        }
+        let tally = Tally(self.counted.len() as u32);
+        self.counted.push(counted.clone());
+        self.tallies.insert(counted, tally);
+        tally
+    }
+
+    /// Pods that match a selector.
+    pub(super) fn matches(&mut self, selector: SelectorId) -> Tally {
+        self.tally(Counted::Match(selector))
+    }
+
+    /// Pods with a rule about pods a term selects.
+    fn rule(&mut self, term: &NearTerm, weight: Option<i32>) -> Tally {
+        let (about, key) = (self.selector(&term.pods), term.topology_key.clone());
+        let tally = self.tally(Counted::Rule { about, key: key.clone(), weight });
+        let rules = &mut self.selectors[about.0 as usize].rules;
+        if !rules.iter().any(|rule| rule.2 == tally) {
+            rules.push((key, weight, tally));
+            self.version += 1;
+        }
+        tally
+    }
+
+    /// Rules of pods about pods that match a selector: topology key, weight of a preference, and the
+    /// tally of the pods that have the rule.
+    pub(super) fn rules_about(&self, selector: SelectorId) -> Vec<(Name, Option<i32>, Tally)> {
+        self.selectors[selector.0 as usize].rules.clone()
+    }
+
+    /// Tallies that must be empty where a port is wanted.
+    pub(super) fn conflicting(&mut self, port: &HostPort) -> Vec<Tally> {
+        if port.address.is_none() {
+            return vec![self.tally(Counted::PortAnywhere(port.port, port.protocol))];
+        }
+        let everywhere = HostPort { address: None, ..port.clone() };
+        [port.clone(), everywhere].map(|port| self.tally(Counted::Port(port))).to_vec()
+    }
+
+    /// State of the rules: classes compiled from an earlier one may lack rules of others.
+    pub(crate) fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// A tally in words that depend on what it counts alone; none for selectors out of use.
+    pub(crate) fn describe(&self, tally: Tally) -> Option<String> {
+        let counted = &self.counted[tally.0 as usize];
+        match counted {
+            Counted::Match(id) | Counted::Rule { about: id, .. } if !self.is_live(*id) => None,
+            Counted::Match(id) => Some(format!("{:?}", self.selectors[id.0 as usize].pods)),
+            Counted::Rule { about, key, weight } => {
+                let pods = &self.selectors[about.0 as usize].pods;
+                Some(format!("{weight:?} {key} {pods:?}"))
+            }
+            Counted::Port(_) | Counted::PortAnywhere(..) => Some(format!("{counted:?}")),
+        }
+    }
+}
+
+fn value_of<'a>(labels: &'a [(Name, Name)], key: &str) -> Option<&'a Name> {
+    labels.binary_search_by(|label| (*label.0).cmp(key)).ok().map(|at| &labels[at].1)
+}
+
+fn has_labels(part: &SelectorPart, labels: &[(Name, Name)]) -> bool {
+    part.labels.as_ref().is_some_and(|requirements| {
+        requirements.iter().all(|one| one.holds(value_of(labels, &one.key)))
+    })
+}

@@ -1,0 +1,197 @@
+//! The rules about other pods that concern one class of tasks, compiled.
+
+use super::registry::Near;
+use super::{SelectorId, Tally};
+use crate::delta::{Heed, NearFacts, Spread, Unmet};
+use crate::world::{Symbol, Symbols};
+
+/// Every rule that concerns a class, filters first, in the order obstacles are reported.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NearRules {
+    /// State of [`Near`] they were compiled from.
+    pub version: u32,
+    /// The rules.
+    pub rules: Vec<Rule>,
+    /// Tasks of the class fulfil their own required affinity: the first of them may go anywhere.
+    pub own_companion: bool,
+}
+
+/// Reads the pods of a tally that share a node's value of a label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Pods counted.
+    pub tally: Tally,
+    /// Label whose values are told apart; none is the node itself.
+    pub axis: Option<Symbol>,
+    /// What the count means.
+    pub kind: RuleKind,
+}
+
+/// What a count means to a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleKind {
+    /// Somebody has the port.
+    Port,
+    /// Somebody must be there.
+    Attract,
+    /// Nobody may be there.
+    Avoid,
+    /// Somebody there does not want the task.
+    Avoided,
+    /// There may not be many more than elsewhere.
+    Spread(SpreadRule),
+    /// Each one there is worth so many points, before scaling.
+    Pull(i64),
+    /// There should not be many more than elsewhere.
+    Even(SpreadRule),
+}
+
+/// A spread constraint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpreadRule {
+    /// `maxSkew`.
+    pub max_skew: i64,
+    /// `minDomains`, 1 where absent.
+    pub min_domains: usize,
+    /// 1 if the task itself is counted.
+    pub own: i64,
+    /// Leave out nodes that the node selector or affinity excludes?
+    pub affinity: Heed,
+    /// Leave out nodes with taints not tolerated?
+    pub taints: Heed,
+}
+
+/// Which rules bar nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NearFilters {
+    /// Host ports.
+    pub ports: bool,
+    /// Required affinity and anti-affinity, the task's own and others'.
+    pub affinity: bool,
+    /// Spread with `DoNotSchedule`.
+    pub spread: bool,
+}
+
+/// Weights of the scores of rules about other pods; 0 is off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NearScores {
+    /// Preferred affinity and anti-affinity, the task's own and others'.
+    pub affinity: i64,
+    /// Spread with `ScheduleAnyway`.
+    pub spread: i64,
+}
+
+impl RuleKind {
+    /// Does the rule count where these filters and scores are in force?
+    pub(super) fn is_in_force(self, filters: NearFilters, scores: NearScores) -> bool {
+        match self {
+            Self::Port => filters.ports,
+            Self::Attract | Self::Avoid | Self::Avoided => filters.affinity,
+            Self::Spread(_) => filters.spread,
+            Self::Pull(_) => scores.affinity != 0,
+            Self::Even(_) => scores.spread != 0,
+        }
+    }
+}
+
+impl NearRules {
+    /// The rules of tasks with these facts that match these selectors (sorted).
+    pub(crate) fn compile(
+        near: &mut Near,
+        facts: &NearFacts,
+        matched: &[SelectorId],
+        symbols: &mut Symbols,
+    ) -> Self {
+        let mut compiler = Compiler { near, matched, symbols, rules: Vec::new() };
+        let own_companion = compiler.own_filters(facts);
+        compiler.others(|weight| weight.is_none());
+        compiler.spreads(facts, Unmet::Wait);
+        compiler.own_wishes(facts);
+        compiler.others(|weight| weight.is_some());
+        compiler.spreads(facts, Unmet::GoAnyway);
+        let rules = compiler.rules;
+        Self { version: near.version(), rules, own_companion }
+    }
+}
+
+struct Compiler<'a> {
+    near: &'a mut Near,
+    matched: &'a [SelectorId],
+    symbols: &'a mut Symbols,
+    rules: Vec<Rule>,
+}
+
+impl Compiler<'_> {
+    fn add(&mut self, tally: Tally, axis: Option<&crate::ids::Name>, kind: RuleKind) {
+        let axis = axis.map(|key| self.symbols.intern(key));
+        self.rules.push(Rule { tally, axis, kind });
+    }
+
+    /// Ports, affinity and anti-affinity of the task; says whether it is a companion of its own.
+    fn own_filters(&mut self, facts: &NearFacts) -> bool {
+        for port in &facts.ports {
+            for tally in self.near.conflicting(port) {
+                self.add(tally, None, RuleKind::Port);
+            }
+        }
+        let mut own_companion = false;
+        if let Some(companions) = facts.companions() {
+            let selector = self.near.selector(&companions);
+            own_companion = self.matched.binary_search(&selector).is_ok();
+            let tally = self.near.matches(selector);
+            for term in &facts.affinity {
+                self.add(tally, Some(&term.topology_key), RuleKind::Attract);
+            }
+        }
+        for term in &facts.anti_affinity {
+            let selector = self.near.selector(&term.pods);
+            let tally = self.near.matches(selector);
+            self.add(tally, Some(&term.topology_key), RuleKind::Avoid);
+        }
+        own_companion
+    }
+
+    fn own_wishes(&mut self, facts: &NearFacts) {
+        for (weight, term) in &facts.preferred {
+            let selector = self.near.selector(&term.pods);
+            let tally = self.near.matches(selector);
+            self.add(tally, Some(&term.topology_key), RuleKind::Pull(i64::from(*weight)));
+        }
+    }
+
+    /// Rules of other pods that are about tasks like this one.
+    fn others(&mut self, which: impl Fn(Option<i32>) -> bool) {
+        for &selector in self.matched {
+            for (key, weight, tally) in self.near.rules_about(selector) {
+                if which(weight) {
+                    let kind = weight.map_or(RuleKind::Avoided, |w| RuleKind::Pull(i64::from(w)));
+                    self.add(tally, Some(&key), kind);
+                }
+            }
+        }
+    }
+
+    fn spreads(&mut self, facts: &NearFacts, unmet: Unmet) {
+        for spread in facts.spread.iter().filter(|spread| spread.unmet == unmet) {
+            let selector = self.near.selector(&spread.pods);
+            let own = self.matched.binary_search(&selector).is_ok();
+            let rule = spread_rule(spread, own);
+            let kind = match unmet {
+                Unmet::Wait => RuleKind::Spread(rule),
+                Unmet::GoAnyway => RuleKind::Even(rule),
+            };
+            let tally = self.near.matches(selector);
+            self.add(tally, Some(&spread.topology_key), kind);
+        }
+    }
+}
+
+fn spread_rule(spread: &Spread, own: bool) -> SpreadRule {
+    SpreadRule {
+        max_skew: i64::from(spread.max_skew),
+        min_domains: spread.min_domains.unwrap_or(1) as usize,
+        own: i64::from(own),
+        affinity: spread.node_affinity,
+        taints: spread.node_taints,
+    }
+}

@@ -1,0 +1,372 @@
+//! What one class of tasks finds around each node, and what its rules make of it.
+//!
+//! Every rule is a [`Gauge`]. Rules about a label whose values are single nodes are a matter of the
+//! row; rules about wider labels are a matter of a cell of rows with equal values. A few numbers
+//! concern all nodes at once: the least count of a spread, whether the first pod of its kind is still
+//! to come, and the scales of the scores. [`Surroundings::settle`] says when one of them has moved.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::gauge::{Axis, Gauge, NO_VALUE};
+use super::rules::{NearFilters, NearScores, RuleKind, SpreadRule};
+use super::{Marks, Neighbours, Presence};
+use crate::class::Class;
+use crate::delta::{Heed, TaintEffect, Unmet};
+use crate::kernel::ratio::SCORE_SCALE;
+use crate::policy::{Bar, Obstacle};
+use crate::world::{NodeColumns, NodeRules, Symbol, Symbols};
+
+/// Which rules are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    /// Those that are a matter of the row.
+    Row,
+    /// Those that are a matter of a cell.
+    Cell,
+}
+
+/// One class's view of the pods on all nodes.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    axes: Vec<Axis>,
+    gauges: Vec<Gauge>,
+    weights: NearScores,
+    /// Tasks of the class fulfil their own required affinity.
+    own_companion: bool,
+    wide: bool,
+    outlook: Outlook,
+    /// Axis and value of every sum of a cell's rule that changed.
+    moved: Vec<(u32, u32)>,
+}
+
+/// The numbers that concern all nodes at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Outlook {
+    /// No pod that fulfils the required affinity is anywhere, now and later, and the task itself
+    /// would: it may be the first.
+    first: [bool; 2],
+    /// Bits the scores of preferences and of spread are scaled down by.
+    bits: [u32; 2],
+    /// Least count of each gauge that is a spread.
+    least: Vec<i64>,
+}
+
+/// Which levels have to be looked at anew as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct News {
+    /// All rows.
+    pub(crate) rows: bool,
+    /// All cells.
+    pub(crate) cells: bool,
+}
+
+/// Fraction bits of the weight of a spread.
+const WEIGHT_BITS: u32 = 8;
+
+impl Surroundings {
+    /// The view of a class that has rules in force; none if it has not.
+    pub(crate) fn new(
+        class: &Class,
+        nodes: NodeColumns<'_>,
+        symbols: &Symbols,
+        filters: NearFilters,
+        weights: NearScores,
+    ) -> Option<Self> {
+        let in_force = |rule: &&super::Rule| rule.kind.is_in_force(filters, weights);
+        let rules: Vec<super::Rule> = class.near.rules.iter().filter(in_force).copied().collect();
+        if rules.is_empty() {
+            return None;
+        }
+        let mut keys: Vec<Option<Symbol>> = Vec::new();
+        for rule in &rules {
+            if !keys.contains(&rule.axis) {
+                keys.push(rule.axis);
+            }
+        }
+        let axes: Vec<Axis> = keys.iter().map(|&key| axis(key, &nodes)).collect();
+        let place = |rule: &super::Rule| keys.iter().position(|key| *key == rule.axis).unwrap_or(0);
+        let [must, should] =
+            [Unmet::Wait, Unmet::GoAnyway].map(|unmet| complete_rows(&rules, unmet, place, &axes));
+        let gauges = rules.iter().map(|rule| {
+            let at = place(rule);
+            Gauge::new(*rule, at, &axes[at], |row| match rule.kind {
+                RuleKind::Spread(spread) => {
+                    must[row] && heeds(class, spread, &nodes.rules[row], symbols)
+                }
+                RuleKind::Even(spread) => {
+                    should[row] && heeds(class, spread, &nodes.rules[row], symbols)
+                }
+                _ => true,
+            })
+        });
+        let gauges: Vec<Gauge> = gauges.collect();
+        let wide = gauges.iter().any(|gauge| !axes[gauge.axis].local);
+        let own_companion = class.near.own_companion;
+        let mut new = Self {
+            axes,
+            gauges,
+            weights,
+            own_companion,
+            wide,
+            outlook: Outlook::default(),
+            moved: Vec::new(),
+        };
+        for (row, neighbours) in nodes.neighbours.iter().enumerate() {
+            new.observe(row, neighbours);
+        }
+        new.settle();
+        new.moved.clear();
+        Some(new)
+    }
+
+    /// Counts a row anew.
+    pub(crate) fn observe(&mut self, row: usize, neighbours: &Neighbours) {
+        for gauge in &mut self.gauges {
+            let axis = &self.axes[gauge.axis];
+            if gauge.observe(row, neighbours) && !axis.local {
+                self.moved.push((gauge.axis as u32, axis.value_of[row]));
+            }
+        }
+    }
+
+    /// After rows were counted anew: what concerns all nodes, and whether that has changed.
+    pub(crate) fn settle(&mut self) -> News {
+        let outlook = self.look_out();
+        let shared = outlook.first != self.outlook.first || outlook.bits != self.outlook.bits;
+        let mut news = News { rows: shared, cells: shared };
+        for (gauge, (old, new)) in
+            self.gauges.iter().zip(self.outlook.least.iter().zip(&outlook.least))
+        {
+            let local = self.axes[gauge.axis].local;
+            news.rows |= old != new && local;
+            news.cells |= old != new && !local;
+        }
+        self.outlook = outlook;
+        news
+    }
+
+    fn look_out(&self) -> Outlook {
+        let mut companions = Presence::default();
+        let (mut reach, mut least) = ([0_i64; 2], Vec::with_capacity(self.gauges.len()));
+        for gauge in &self.gauges {
+            let mut fewest = 0;
+            match gauge.rule.kind {
+                RuleKind::Attract => companions.shift(Presence::default(), gauge.total()),
+                RuleKind::Pull(weight) => reach[0] += weight.abs() * gauge.greatest(),
+                RuleKind::Even(rule) => {
+                    let slack = (rule.max_skew - 1) << WEIGHT_BITS;
+                    reach[1] += spread_weight(gauge.domains()) * gauge.greatest() + slack;
+                }
+                RuleKind::Spread(rule) => fewest = gauge.least(rule.min_domains),
+                RuleKind::Port | RuleKind::Avoid | RuleKind::Avoided => {}
+            }
+            least.push(fewest);
+        }
+        let first = [companions.any() == 0, companions.staying == 0];
+        let bits = reach.map(|reach| (reach.max(1) as u64).next_power_of_two().ilog2());
+        Outlook { first: first.map(|none| none && self.own_companion), bits, least }
+    }
+
+    /// Are there rules that are a matter of cells?
+    pub(crate) fn is_wide(&self) -> bool {
+        self.wide
+    }
+
+    /// Number of labels rules look at.
+    pub(crate) fn axes(&self) -> usize {
+        self.axes.len()
+    }
+
+    /// Number of rules.
+    pub(crate) fn rules(&self) -> usize {
+        self.gauges.len()
+    }
+
+    /// Values of a row by label; labels that are a matter of the row have none.
+    pub(crate) fn wide_values(&self, row: usize) -> Vec<u32> {
+        let value = |axis: &Axis| if axis.local { NO_VALUE } else { axis.value_of[row] };
+        self.axes.iter().map(value).collect()
+    }
+
+    /// Axis and value of every sum that changed since the last call.
+    pub(crate) fn take_moved(&mut self, into: &mut Vec<(u32, u32)>) {
+        into.append(&mut self.moved);
+    }
+
+    fn at(&self, level: Level) -> impl Iterator<Item = (usize, &Gauge)> {
+        let local = level == Level::Row;
+        self.gauges
+            .iter()
+            .enumerate()
+            .filter(move |(_, gauge)| self.axes[gauge.axis].local == local)
+    }
+
+    /// Raises what rules of a row say.
+    pub(crate) fn judge_row(&self, row: usize, bar: &mut Bar) {
+        for (at, gauge) in self.at(Level::Row) {
+            self.judge(at, self.axes[gauge.axis].value_of[row], bar);
+        }
+    }
+
+    /// Raises what rules of a cell with these values say.
+    pub(crate) fn judge_cell(&self, values: &[u32], bar: &mut Bar) {
+        for (at, gauge) in self.at(Level::Cell) {
+            self.judge(at, values[gauge.axis], bar);
+        }
+    }
+
+    fn judge(&self, at: usize, value: u32, bar: &mut Bar) {
+        let gauge = &self.gauges[at];
+        judge(gauge, value, gauge.at(value), self.outlook.first, self.outlook.least[at], bar);
+    }
+
+    /// Raises what all rules say of a row once one task that room is held for there, and that makes
+    /// these marks, is taken out: a task is not in its own way.
+    pub(crate) fn judge_without(&self, row: usize, own: &Marks, bar: &mut Bar) {
+        let mut companions = Presence::default();
+        for gauge in self.gauges.iter().filter(|gauge| gauge.rule.kind == RuleKind::Attract) {
+            let counted = gauge.counts(row) && own.contains(gauge.rule.tally);
+            let total = gauge.total();
+            let total = if counted { total.without_one() } else { total };
+            companions.shift(Presence::default(), total);
+        }
+        let first = [companions.any() == 0, companions.staying == 0];
+        let first = first.map(|none| none && self.own_companion);
+        for (at, gauge) in self.gauges.iter().enumerate() {
+            let value = self.axes[gauge.axis].value_of[row];
+            let (mut count, mut least) = (gauge.at(value), self.outlook.least[at]);
+            if gauge.counts(row) && own.contains(gauge.rule.tally) {
+                count = count.without_one();
+                least = least.min(i64::from(count.staying));
+            }
+            judge(gauge, value, count, first, least, bar);
+        }
+    }
+
+    /// Points of a row by rules of the row.
+    pub(crate) fn score_row(&self, row: usize) -> i64 {
+        self.score(Level::Row, |axis| self.axes[axis].value_of[row])
+    }
+
+    /// Points of a cell with these values.
+    pub(crate) fn score_cell(&self, values: &[u32]) -> i64 {
+        self.score(Level::Cell, |axis| values[axis])
+    }
+
+    fn score(&self, level: Level, value: impl Fn(usize) -> u32) -> i64 {
+        let (mut pull, mut uneven) = (0, 0);
+        for (_, gauge) in self.at(level) {
+            let value = value(gauge.axis);
+            let count = i64::from(gauge.at(value).staying);
+            match gauge.rule.kind {
+                RuleKind::Pull(weight) => pull += weight * count,
+                // A node that does not have the label is as bad as the worst that has.
+                RuleKind::Even(_) if value == NO_VALUE => uneven += 1 << self.outlook.bits[1],
+                RuleKind::Even(_) => uneven += spread_weight(gauge.domains()) * count,
+                _ => {}
+            }
+        }
+        points(pull, self.weights.affinity, self.outlook.bits[0])
+            - points(uneven, self.weights.spread, self.outlook.bits[1])
+    }
+}
+
+/// A hundred points for everything that is possible.
+fn points(amount: i64, weight: i64, bits: u32) -> i64 {
+    let points = i128::from(amount) * i128::from(weight) * i128::from(100 * SCORE_SCALE);
+    (points / (1_i128 << bits)) as i64
+}
+
+/// Rules over many values count more than rules over few: the binary logarithm, with linear steps
+/// between powers of two and two values added so that it is never zero.
+fn spread_weight(domains: usize) -> i64 {
+    let number = domains as i64 + 2;
+    let whole = number.ilog2();
+    let fraction = ((number << WEIGHT_BITS) >> whole) - (1 << WEIGHT_BITS);
+    (i64::from(whole) << WEIGHT_BITS) + fraction
+}
+
+fn judge(gauge: &Gauge, value: u32, count: Presence, first: [bool; 2], least: i64, bar: &mut Bar) {
+    let mut none_may_be_there = |obstacle| {
+        if count.any() > 0 {
+            bar.raise_now(obstacle);
+        }
+        if count.staying > 0 {
+            bar.raise_later(obstacle);
+        }
+    };
+    match gauge.rule.kind {
+        RuleKind::Port => none_may_be_there(Obstacle::Ports),
+        RuleKind::Avoid => none_may_be_there(Obstacle::PodAntiAffinity),
+        RuleKind::Avoided => none_may_be_there(Obstacle::OtherAntiAffinity),
+        // The label must be there even for the first pod of its kind.
+        RuleKind::Attract if value == NO_VALUE => bar.raise(Obstacle::PodAffinity),
+        RuleKind::Attract => {
+            if count.any() == 0 && !first[0] {
+                bar.raise_now(Obstacle::PodAffinity);
+            }
+            if count.staying == 0 && !first[1] {
+                bar.raise_later(Obstacle::PodAffinity);
+            }
+        }
+        RuleKind::Spread(_) if value == NO_VALUE => bar.raise(Obstacle::TopologySpread),
+        RuleKind::Spread(rule) => {
+            if i64::from(count.staying) + rule.own - least > rule.max_skew {
+                bar.raise(Obstacle::TopologySpread);
+            }
+        }
+        RuleKind::Pull(_) | RuleKind::Even(_) => {}
+    }
+}
+
+fn axis(key: Option<Symbol>, nodes: &NodeColumns<'_>) -> Axis {
+    let Some(key) = key else {
+        let value_of = (0..nodes.len() as u32).collect();
+        return Axis { value_of, values: nodes.len(), local: true };
+    };
+    let mut numbers: HashMap<Symbol, u32, FxBuildHasher> = HashMap::default();
+    let mut local = true;
+    let value_of = nodes.rules.iter().map(|rules| {
+        let Some(value) = rules.label(key) else { return NO_VALUE };
+        let next = numbers.len() as u32;
+        let number = *numbers.entry(value).or_insert(next);
+        local &= number == next;
+        number
+    });
+    let value_of = value_of.collect();
+    Axis { value_of, values: numbers.len(), local }
+}
+
+/// Rows that have every label the hard, or the soft, spread rules name: others are left out of the
+/// count of all of them.
+fn complete_rows(
+    rules: &[super::Rule],
+    unmet: Unmet,
+    place: impl Fn(&super::Rule) -> usize,
+    axes: &[Axis],
+) -> Vec<bool> {
+    let mut complete = vec![true; axes.first().map_or(0, |axis| axis.value_of.len())];
+    let meant = |rule: &&super::Rule| match rule.kind {
+        RuleKind::Spread(_) => unmet == Unmet::Wait,
+        RuleKind::Even(_) => unmet == Unmet::GoAnyway,
+        _ => false,
+    };
+    for rule in rules.iter().filter(meant) {
+        for (complete, value) in complete.iter_mut().zip(&axes[place(rule)].value_of) {
+            *complete &= *value != NO_VALUE;
+        }
+    }
+    complete
+}
+
+/// Is a node counted by a spread rule of the class?
+fn heeds(class: &Class, rule: SpreadRule, node: &NodeRules, symbols: &Symbols) -> bool {
+    let repels = |effect| matches!(effect, TaintEffect::NoSchedule | TaintEffect::NoExecute);
+    (rule.affinity == Heed::Ignore || class.nodes.admits(node, symbols))
+        && (rule.taints == Heed::Ignore
+            || !node
+                .taints
+                .iter()
+                .any(|taint| repels(taint.effect) && !class.tolerances.bears(taint)))
+}
