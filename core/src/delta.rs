@@ -3,7 +3,14 @@
 //! A delta carries the whole object as scheduling sees it, never a patch, so that the same delta
 //! applied twice changes nothing and deltas of different objects may arrive in any order.
 
+mod volume;
+
 use std::fmt;
+
+pub use volume::{
+    AccessModes, BindingMode, ClaimFacts, ClaimOrigin, ClaimRef, ClaimState, CsiNodeFacts,
+    PodClaim, StorageClassFacts, VolumeFacts, VolumeMode, VolumeState,
+};
 
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceList;
@@ -35,6 +42,22 @@ pub enum ClusterDelta {
     Domain(Box<DomainFacts>),
     /// The domain is gone.
     DomainGone(Name),
+    /// A volume was added or changed.
+    Volume(Box<VolumeFacts>),
+    /// The volume is gone.
+    VolumeGone(Name),
+    /// A claim was added or changed.
+    Claim(Box<ClaimFacts>),
+    /// The claim is gone.
+    ClaimGone(ObjectKey),
+    /// A storage class was added or changed.
+    StorageClass(Box<StorageClassFacts>),
+    /// The storage class is gone.
+    StorageClassGone(Name),
+    /// What a node can attach was added or changed.
+    CsiNode(CsiNodeFacts),
+    /// Nothing is known any more of what the node of that name can attach.
+    CsiNodeGone(Name),
     /// An object could not be understood: it is counted and reported, and whatever was known of it
     /// before no longer holds.
     SetAside {
@@ -78,6 +101,14 @@ pub enum ObjectRef {
     PriorityClass(Name),
     /// A topology domain.
     Domain(Name),
+    /// A volume.
+    Volume(Name),
+    /// A claim on a volume.
+    Claim(ObjectKey),
+    /// A storage class.
+    StorageClass(Name),
+    /// What a node can attach.
+    CsiNode(Name),
 }
 
 impl fmt::Display for ObjectRef {
@@ -89,6 +120,10 @@ impl fmt::Display for ObjectRef {
             Self::Queue(name) => write!(f, "Queue {name}"),
             Self::PriorityClass(name) => write!(f, "PriorityClass {name}"),
             Self::Domain(name) => write!(f, "HyperNode {name}"),
+            Self::Volume(name) => write!(f, "PersistentVolume {name}"),
+            Self::Claim(key) => write!(f, "PersistentVolumeClaim {key}"),
+            Self::StorageClass(name) => write!(f, "StorageClass {name}"),
+            Self::CsiNode(name) => write!(f, "CSINode {name}"),
         }
     }
 }
@@ -183,6 +218,8 @@ pub struct PodFacts {
     pub request: ResourceList,
     /// What the rules read of it besides the request.
     pub constraints: Constraints,
+    /// Claims its volumes name, sorted, each once.
+    pub claims: Vec<PodClaim>,
     /// Labels, sorted by key.
     pub labels: Vec<(Name, Name)>,
     /// Names of scheduling gates still present.
@@ -212,7 +249,7 @@ pub struct Constraints {
 }
 
 /// One term of a node affinity: all of its requirements must hold; an empty term matches nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeTerm {
     /// Requirements on labels.
     pub labels: Vec<Requirement>,
@@ -221,7 +258,7 @@ pub struct NodeTerm {
 }
 
 /// `key operator values`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Requirement {
     /// Label key or field name.
     pub key: Name,
@@ -248,7 +285,7 @@ impl Requirement {
 }
 
 /// Operator of a [`Requirement`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operator {
     /// The value is one of those given.
     In,

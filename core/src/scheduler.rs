@@ -16,6 +16,7 @@ use crate::resource::Quantity;
 use crate::verdict::Reason;
 use crate::world::{
     self, ChangeLog, ClusterTotals, Directory, DomainIndex, Names, PriorityClasses, Symbols,
+    Volumes,
 };
 
 /// A scheduler with all it knows.
@@ -57,6 +58,7 @@ impl Scheduler {
         world.init_resource::<DomainIndex>();
         world.init_resource::<ClusterTotals>();
         world.init_resource::<ChangeLog>();
+        world.init_resource::<Volumes>();
         world.init_resource::<Inbox>();
         world.init_resource::<Dirty>();
         world.init_resource::<SetAside>();

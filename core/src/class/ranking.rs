@@ -13,7 +13,7 @@ use crate::config::Tuning;
 use crate::kernel::fit::{self, Fit};
 use crate::policy::{Bar, Pairing, Policies};
 use crate::resource::Tail;
-use crate::world::{ChangeLog, LogMark, NodeColumns, NodeTails, Symbols};
+use crate::world::{ChangeLog, LogMark, NodeColumns, NodeTails, Symbols, Volumes};
 
 /// What a ranking is made from, besides the nodes.
 #[derive(Clone, Copy)]
@@ -24,6 +24,8 @@ pub struct Rules<'a> {
     pub policies: &'a Policies,
     /// Texts behind symbols.
     pub symbols: &'a Symbols,
+    /// Volumes and who has them.
+    pub volumes: &'a Volumes,
     /// When and how to go parallel.
     pub tuning: &'a Tuning,
 }
@@ -32,6 +34,8 @@ pub struct Rules<'a> {
 #[derive(Debug, Default)]
 pub struct Ranking {
     mark: Option<LogMark>,
+    /// What the volumes looked like to the class as a whole.
+    stamp: u64,
     last_used: u64,
     /// Grade and score in one number, [`CLOSED`] where the node cannot serve.
     ranks: Vec<i64>,
@@ -56,7 +60,10 @@ impl Ranking {
         log: &ChangeLog,
         rules: Rules<'_>,
     ) {
-        match self.mark.and_then(|mark| log.since(mark)) {
+        let stamp = rules.volumes.stamp(class.volumes.as_ref());
+        let mark = self.mark.filter(|_| self.stamp == stamp);
+        self.stamp = stamp;
+        match mark.and_then(|mark| log.since(mark)) {
             // Looking at everything once is cheaper than at most rows one by one.
             Some(changed) if changed.len() < nodes.len() / 2 + 16 => {
                 for &row in changed {
@@ -74,7 +81,7 @@ impl Ranking {
         self.ordinals.extend(nodes.places.iter().map(|place| place.ordinal));
         self.ranks.resize(rows, CLOSED);
         self.bars.resize(rows, Bar::OPEN);
-        let whole = Pairing { class, symbols: rules.symbols, nodes };
+        let whole = Pairing { class, symbols: rules.symbols, volumes: rules.volumes, nodes };
         self.scales = rules.policies.measure(&whole);
         let block = rules.tuning.rows_per_block.max(1);
         let scales = &self.scales;
@@ -94,7 +101,8 @@ impl Ranking {
     }
 
     fn look_again(&mut self, row: usize, class: &Class, nodes: NodeColumns<'_>, rules: Rules<'_>) {
-        let pairing = Pairing { class, symbols: rules.symbols, nodes: nodes.rows(row..row + 1) };
+        let nodes = nodes.rows(row..row + 1);
+        let pairing = Pairing { class, symbols: rules.symbols, volumes: rules.volumes, nodes };
         let ranks = &mut self.ranks[row..=row];
         let before = ranks[0];
         look_at(&pairing, &self.scales, rules.policies, ranks, &mut self.bars[row..=row]);
@@ -269,6 +277,8 @@ mod tests {
     /// Ranks of every class: kept up to date since the last call, and made anew.
     fn both(cluster: &Cluster<'_, '_>, kept: &mut Rankings, rules: Rules<'_>) -> Vec<[Seen; 2]> {
         let mut fresh = Rankings::default();
+        // The volumes change while the other rules stay.
+        let rules = Rules { volumes: &cluster.volumes, ..rules };
         (0..rules.classes.len() as u32)
             .map(|class| {
                 let (class, nodes, log) = (ClassId(class), cluster.columns(), &*cluster.log);
@@ -299,6 +309,7 @@ mod tests {
                         classes: &classes,
                         policies: &policies,
                         symbols: &symbols,
+                        volumes: &Volumes::default(),
                         tuning: &tuning,
                     };
                     let mut seen = both(&cluster, &mut kept, rules);

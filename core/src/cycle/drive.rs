@@ -40,6 +40,7 @@ impl Scene<'_, '_> {
             classes: &self.classes,
             policies: &self.policies,
             symbols: &self.symbols,
+            volumes: &self.cluster.volumes,
             tuning: &self.settings.tuning,
         };
         self.rankings.of(class, self.cluster.columns(), &self.cluster.log, rules)

@@ -25,7 +25,7 @@ use crate::kernel::fit::Fit;
 use crate::resource::ResourceNames;
 use crate::verdict::Verdict;
 use crate::world::{
-    Cluster, JobReadOnlyItem, NodeColumns, QueueReadOnlyItem, Symbols, TaskReadOnlyItem,
+    Cluster, JobReadOnlyItem, NodeColumns, QueueReadOnlyItem, Symbols, TaskReadOnlyItem, Volumes,
 };
 
 /// A place in the cycle where plugins have a say.
@@ -235,6 +235,8 @@ pub struct Pairing<'a> {
     pub nodes: NodeColumns<'a>,
     /// Texts behind symbols.
     pub symbols: &'a Symbols,
+    /// Volumes and who has them.
+    pub volumes: &'a Volumes,
 }
 
 /// A plugin's opinion where several plugins vote.

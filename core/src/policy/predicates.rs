@@ -2,10 +2,14 @@
 //!
 //! Promise: a task goes only to a node that exists, is not marked unschedulable (unless tolerated),
 //! matches its node selector and required affinity, and has no `NoSchedule` or `NoExecute` taint it
-//! does not tolerate. Room, the number of pods included, is not a matter of this plugin: it is always
+//! does not tolerate. Its volumes can be reached from there, see [`volumes`]. Room, the number of pods included, is not a matter of this plugin: it is always
 //! checked, in whole vectors.
 //!
-//! Arguments: `predicate.NodeAffinityEnable` and `predicate.TaintTolerationEnable`, both true.
+//! Arguments: `predicate.NodeAffinityEnable`, `predicate.TaintTolerationEnable`,
+//! `predicate.VolumeBindingEnable`, `predicate.VolumeZoneEnable` and
+//! `predicate.NodeVolumeLimitsEnable`, all true.
+
+mod volumes;
 
 use super::{Bar, Obstacle, Pairing, Point, Policy};
 use crate::config::Arguments;
@@ -16,6 +20,7 @@ use crate::world::{NodeTaint, Symbol};
 pub(super) struct Predicates {
     node_affinity: bool,
     taints: bool,
+    volumes: volumes::VolumeChecks,
 }
 
 impl Predicates {
@@ -23,6 +28,7 @@ impl Predicates {
         Self {
             node_affinity: arguments.bool("predicate.NodeAffinityEnable", true),
             taints: arguments.bool("predicate.TaintTolerationEnable", true),
+            volumes: volumes::VolumeChecks::new(arguments),
         }
     }
 }
@@ -53,6 +59,9 @@ impl Policy for Predicates {
             {
                 bar.raise(Obstacle::Taint);
             }
+        }
+        if let Some(volumes) = &class.volumes {
+            self.volumes.filter(volumes, pairing, bars);
         }
     }
 }

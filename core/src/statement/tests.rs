@@ -54,6 +54,7 @@ fn pod(group: &str, index: usize, node: Option<&str>) -> ClusterDelta {
         preemptable: None,
         request: amounts(&[("cpu", 1), ("pods", 1), ("a/1", 1), ("a/6", 1), ("a/7", index as i64)]),
         constraints: Constraints::default(),
+        claims: Vec::new(),
         labels: Vec::new(),
         gates: Vec::new(),
         phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },

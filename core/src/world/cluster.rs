@@ -11,6 +11,7 @@ use super::rows::{
 };
 
 use super::node::{ChangeLog, ClusterTotals, NodeColumns};
+use super::volume::Volumes;
 
 /// The cluster as one parameter of a system.
 #[derive(SystemParam)]
@@ -24,6 +25,7 @@ pub struct Cluster<'w, 's> {
     pub tree: Res<'w, DomainIndex>,
     pub capacity: ResMut<'w, ClusterTotals>,
     pub log: ResMut<'w, ChangeLog>,
+    pub volumes: ResMut<'w, Volumes>,
 }
 
 /// References between entities are kept by ingest, which removes an entity only after the last

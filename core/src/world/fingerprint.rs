@@ -10,6 +10,7 @@ use super::cluster::Cluster;
 use super::domain::DomainTotals;
 use super::names::Names;
 use super::rows::{DomainReadOnlyItem, JobReadOnlyItem, TaskReadOnlyItem};
+use super::symbol::Symbols;
 use crate::ids::Name;
 use crate::resource::ResourceVec;
 
@@ -19,14 +20,18 @@ pub fn fingerprint(world: &mut World) -> String {
     world.run_system_cached(describe).unwrap_or_else(|error| error.to_string())
 }
 
-fn describe(cluster: Cluster<'_, '_>, names: Res<'_, Names>) -> String {
+fn describe(cluster: Cluster<'_, '_>, names: Res<'_, Names>, symbols: Res<'_, Symbols>) -> String {
     let writer = Writer { cluster: &cluster, names: &names };
     let mut lines: Vec<String> = Vec::new();
     for node in &cluster.nodes {
         let (name, present) = (&node.identity.name, node.identity.present);
         let (rank, tenants) = (node.place.ordinal, node.tenants.0);
         let room = writer.totals(&room(&node));
-        lines.push(format!("node {name} {present} #{rank} {room:?} {tenants}"));
+        let attached = node.attachments.0.iter();
+        let attached: BTreeMap<_, _> = attached
+            .map(|entry| (symbols.text(entry.driver), (entry.limit, entry.counts)))
+            .collect();
+        lines.push(format!("node {name} {present} #{rank} {room:?} {tenants} {attached:?}"));
     }
     lines.extend(cluster.tasks.iter().map(|task| writer.task(&task)));
     lines.extend(cluster.jobs.iter().map(|job| writer.job(&job)));
@@ -67,13 +72,15 @@ impl Writer<'_, '_, '_> {
         let role =
             job.as_ref().map(|job| &job.counts.roles[usize::from(task.membership.role)].name);
         format!(
-            "task {} {} {status:?} on {:?} of {:?} {role:?} {:?} {:?}",
+            "task {} {} {status:?} on {:?} of {:?} {role:?} {:?} {:?} {:?} {:?}",
             task.identity.key,
             task.identity.uid,
             self.node(node),
             job.as_ref().map(|job| &job.identity.key),
             task.traits,
             self.amounts(&request(task)),
+            task.volumes.trouble,
+            self.cluster.claims_to_fix(task.volumes),
         )
     }
 

@@ -3,6 +3,8 @@
 //! A task contributes to totals by its status, its node and its request, and by nothing else. Moving
 //! a task therefore means taking its contribution out, changing it, and putting it back in.
 
+use std::sync::Arc;
+
 use bevy_ecs::entity::Entity;
 
 use super::cluster::Cluster;
@@ -10,6 +12,7 @@ use super::job::{JobCounts, Role};
 use super::rows::{JobItem, NodeItem, TaskItem};
 
 use super::task::{Assumed, Assumption, TaskStatus};
+use super::volume::{Choice, Pick, UseCounts, VolumeRules};
 use crate::resource::{Lanes, ResourceVec, Tail};
 
 /// In or out.
@@ -43,6 +46,13 @@ impl Flow {
         *total = match self {
             Self::In => *total + 1,
             Self::Out => *total - 1,
+        };
+    }
+
+    fn amount(self, total: &mut u32, amount: u32) {
+        *total = match self {
+            Self::In => *total + amount,
+            Self::Out => *total - amount,
         };
     }
 
@@ -90,6 +100,7 @@ struct Contribution {
     subgroup: Option<u16>,
     gated: bool,
     request: ResourceVec,
+    volumes: Option<Arc<VolumeRules>>,
 }
 
 impl Contribution {
@@ -102,6 +113,7 @@ impl Contribution {
             subgroup: task.membership.subgroup,
             gated: task.traits.gated,
             request: ResourceVec { hot: task.request.0, tail: task.tail.0.clone() },
+            volumes: task.volumes.rules.clone(),
         }
     }
 }
@@ -129,6 +141,20 @@ impl Cluster<'_, '_> {
         task: Entity,
         assumption: Option<Assumption>,
     ) -> Option<Assumption> {
+        self.assume_with(task, assumption, Choice::Best)
+    }
+
+    /// Puts back what was assumed of a task, with the very volumes it held.
+    pub(crate) fn restore(&mut self, task: Entity, assumption: Option<Assumption>, picks: &[Pick]) {
+        self.assume_with(task, assumption, Choice::Former(picks));
+    }
+
+    fn assume_with(
+        &mut self,
+        task: Entity,
+        assumption: Option<Assumption>,
+        choice: Choice<'_>,
+    ) -> Option<Assumption> {
         let Ok(mut item) = self.tasks.get_mut(task) else { return None };
         let before = item.assumed.0;
         if before == assumption {
@@ -137,8 +163,12 @@ impl Cluster<'_, '_> {
         let old = Contribution::of(&item);
         *item.assumed = Assumed(assumption);
         let new = Contribution { status: item.status().0, home: item.home(), ..old.clone() };
+        let moved = item.volumes.has_wishes() && old.home != new.home;
         self.post(&old, Flow::Out);
         self.post(&new, Flow::In);
+        if moved {
+            self.repick(task, choice);
+        }
         before
     }
 
@@ -157,6 +187,15 @@ impl Cluster<'_, '_> {
         let Some(charge) = Charge::of(contribution.status) else { return };
         let request = &contribution.request;
         charge_node(&mut node, charge, request, flow);
+        if let Some(volumes) = &contribution.volumes {
+            for &(driver, count) in &volumes.attach {
+                charge_count(&mut node.attachments.entry(driver).counts, charge, count, flow);
+            }
+            node.attachments.prune();
+            for &claim in &volumes.exclusive {
+                charge_count(&mut self.volumes.shared.change(claim).counts, charge, 1, flow);
+            }
+        }
         self.log.touch(node.place.row);
         for &domain in &node.domains.0 {
             let Ok(mut domain) = self.domains.get_mut(domain) else { continue };
@@ -262,6 +301,17 @@ fn charge_node(node: &mut NodeItem<'_, '_>, charge: Charge, request: &ResourceVe
         flow.lanes(&mut node.releasing.0, &request.hot);
         if deep {
             flow.tail(&mut node.tails.releasing, &request.tail);
+        }
+    }
+}
+
+fn charge_count(counts: &mut UseCounts, charge: Charge, amount: u32, flow: Flow) {
+    match charge {
+        Charge::Held => flow.amount(&mut counts.held, amount),
+        Charge::Used => flow.amount(&mut counts.used, amount),
+        Charge::Leaving => {
+            flow.amount(&mut counts.used, amount);
+            flow.amount(&mut counts.leaving, amount);
         }
     }
 }

@@ -11,6 +11,7 @@ mod task;
 mod job;
 mod queue;
 mod domain;
+mod volume;
 mod rows;
 mod index;
 mod cluster;
@@ -44,3 +45,8 @@ pub use task::{
     RequestTail, Seat, TaskIdentity, TaskStatus, TaskTraits, status_of,
 };
 pub use view::{jobs, pods, queues};
+pub use volume::{
+    Attachment, Attachments, Pick, Pin, SharedId, Spot, TaskVolumes, UseCounts, VolumeNeeds,
+    VolumeRules, Volumes, Wish,
+};
+pub(crate) use volume::{Choice, Claimant, Resolved, holds};

@@ -6,6 +6,7 @@ use bytemuck::TransparentWrapper;
 
 use super::rows::NodeReadOnlyContiguousItem;
 use super::symbol::Symbol;
+use super::volume::Attachments;
 use crate::delta::TaintEffect;
 use crate::ids::Name;
 use crate::resource::{Lanes, ResourceVec, Tail};
@@ -129,6 +130,7 @@ pub struct NodeColumns<'a> {
     pub releasing: &'a [Lanes],
     pub pipelined: &'a [Lanes],
     pub tails: &'a [NodeTails],
+    pub attachments: &'a [Attachments],
 }
 
 impl<'a> NodeColumns<'a> {
@@ -144,6 +146,7 @@ impl<'a> NodeColumns<'a> {
         releasing: &[],
         pipelined: &[],
         tails: &[],
+        attachments: &[],
     };
 
     /// The table of a query as plain slices.
@@ -159,6 +162,7 @@ impl<'a> NodeColumns<'a> {
             releasing: Releasing::peel_slice(table.releasing),
             pipelined: Pipelined::peel_slice(table.pipelined),
             tails: table.tails,
+            attachments: table.attachments,
         }
     }
 
@@ -185,7 +189,8 @@ impl<'a> NodeColumns<'a> {
             used: &self.used[range.clone()],
             releasing: &self.releasing[range.clone()],
             pipelined: &self.pipelined[range.clone()],
-            tails: &self.tails[range],
+            tails: &self.tails[range.clone()],
+            attachments: &self.attachments[range],
         }
     }
 }

@@ -17,6 +17,7 @@ use super::task::{
     Assumed, Labels, LastTransaction, Membership, Observed, PrioritySource, Request, RequestTail,
     Seat, TaskIdentity, TaskStatus, TaskTraits, status_of,
 };
+use super::volume::{Attachments, TaskVolumes};
 
 /// A node with all its columns.
 #[derive(QueryData)]
@@ -34,6 +35,7 @@ pub struct Node {
     pub tails: &'static mut NodeTails,
     pub tenants: &'static mut Tenants,
     pub domains: &'static mut DomainPath,
+    pub attachments: &'static mut Attachments,
 }
 
 /// A task with all its columns.
@@ -52,6 +54,7 @@ pub struct Task {
     pub observed: &'static mut Observed,
     pub assumed: &'static mut Assumed,
     pub last: &'static mut LastTransaction,
+    pub volumes: &'static mut TaskVolumes,
 }
 
 impl TaskItem<'_, '_> {

@@ -13,6 +13,7 @@ mod podgroup;
 mod queue;
 mod hypernode;
 mod priority_class;
+mod volume;
 
 use std::collections::BTreeMap;
 
@@ -25,14 +26,20 @@ pub use hypernode::{
 pub use kind::ObjectKind;
 pub use node::{Node, NodeSpec, NodeStatus, Taint};
 pub use pod::{
-    Affinity, Container, ContainerPort, NodeAffinity, NodeSelector, Pod, PodAffinity, PodSpec,
-    PodStatus, PreferredTerm, Resources, SchedulingGate, Toleration, Volume,
+    Affinity, ClaimSource, ClaimTemplate, Container, ContainerPort, EphemeralSource, NodeAffinity,
+    NodeSelector, Pod, PodAffinity, PodSpec, PodStatus, PreferredTerm, Resources, SchedulingGate,
+    Toleration, Volume,
 };
 pub use podgroup::{NetworkTopology, PodGroup, PodGroupSpec, PodGroupStatus, SubGroupPolicy};
 pub use priority_class::PriorityClass;
 pub use queue::{Guarantee, Queue, QueueSpec, QueueStatus};
 pub use scalar::{ResourceMap, Scalar};
 pub use selector::{LabelSelector, NodeSelectorTerm, Requirement};
+pub use volume::{
+    ClaimReference, CsiAllocatable, CsiDriver, CsiNode, CsiNodeSpec, CsiSource, PersistentVolume,
+    PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeSpec, PhaseStatus,
+    StorageClass, TopologyExpression, TopologyTerm, VolumeNodeAffinity,
+};
 
 /// `metadata`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -52,10 +59,22 @@ pub struct Metadata {
     pub labels: BTreeMap<String, String>,
     /// Annotations.
     pub annotations: BTreeMap<String, String>,
+    /// Objects it belongs to.
+    pub owner_references: Vec<OwnerReference>,
     /// Time of creation in milliseconds since the epoch of whoever read the object; filled by the
     /// reader, which alone knows that epoch.
     #[serde(skip)]
     pub created_ms: Option<i64>,
+}
+
+/// An object another one belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct OwnerReference {
+    /// Uid of the owner.
+    pub uid: String,
+    /// Is it the one that made it?
+    pub controller: bool,
 }
 
 /// An object scheduling knows of.
@@ -73,6 +92,14 @@ pub enum Object {
     HyperNode(Box<HyperNode>),
     /// A priority class.
     PriorityClass(Box<PriorityClass>),
+    /// A volume.
+    PersistentVolume(Box<PersistentVolume>),
+    /// A claim on a volume.
+    PersistentVolumeClaim(Box<PersistentVolumeClaim>),
+    /// A class of storage.
+    StorageClass(Box<StorageClass>),
+    /// What a node can attach.
+    CsiNode(Box<CsiNode>),
     /// An object of a kind that is understood but that no rule reads yet.
     Inert {
         /// Its kind.
@@ -92,6 +119,10 @@ impl Object {
             Self::Queue(_) => ObjectKind::Queue,
             Self::HyperNode(_) => ObjectKind::HyperNode,
             Self::PriorityClass(_) => ObjectKind::PriorityClass,
+            Self::PersistentVolume(_) => ObjectKind::PersistentVolume,
+            Self::PersistentVolumeClaim(_) => ObjectKind::PersistentVolumeClaim,
+            Self::StorageClass(_) => ObjectKind::StorageClass,
+            Self::CsiNode(_) => ObjectKind::CsiNode,
             Self::Inert { kind, .. } => *kind,
         }
     }
@@ -118,6 +149,10 @@ impl Object {
             Self::Queue(object) => Some(&object.metadata),
             Self::HyperNode(object) => Some(&object.metadata),
             Self::PriorityClass(object) => Some(&object.metadata),
+            Self::PersistentVolume(object) => Some(&object.metadata),
+            Self::PersistentVolumeClaim(object) => Some(&object.metadata),
+            Self::StorageClass(object) => Some(&object.metadata),
+            Self::CsiNode(object) => Some(&object.metadata),
             Self::Inert { .. } => None,
         }
     }
@@ -131,6 +166,10 @@ impl Object {
             Self::Queue(object) => Some(&mut object.metadata),
             Self::HyperNode(object) => Some(&mut object.metadata),
             Self::PriorityClass(object) => Some(&mut object.metadata),
+            Self::PersistentVolume(object) => Some(&mut object.metadata),
+            Self::PersistentVolumeClaim(object) => Some(&mut object.metadata),
+            Self::StorageClass(object) => Some(&mut object.metadata),
+            Self::CsiNode(object) => Some(&mut object.metadata),
             Self::Inert { .. } => None,
         }
     }

@@ -35,7 +35,9 @@ impl Intake<'_, '_> {
         self.set_aside.0.remove(&ObjectRef::Pod(facts.key.clone()));
         let Some(&task) = self.directory.tasks.get(&facts.key) else { return };
         let request = self.names.0.vector(&facts.request);
-        let class = self.classes.intern(&request, &facts.constraints, &mut self.symbols);
+        let volumes = self.pod_claims(task, facts);
+        let needs = volumes.needs.clone();
+        let class = self.classes.intern(&request, &facts.constraints, needs, &mut self.symbols);
         let job = job_key(facts).and_then(|key| self.directory.jobs.get(&key).copied());
         // The node it was on may be needed by nobody else.
         self.dirty.vacant.extend(self.cluster.task(task).home());
@@ -47,6 +49,7 @@ impl Intake<'_, '_> {
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
             *item.membership = Membership { job, role, subgroup: None, class };
         }
+        self.write_volumes(task, volumes);
         if let Some(job) = job {
             self.join_subgroup(task, job);
         }
@@ -191,6 +194,7 @@ impl Intake<'_, '_> {
         item.identity.uid = Name::default();
         *item.observed = Observed::default();
         *item.assumed = Assumed(None);
+        self.drop_claims(task);
         self.dirty.vacant.push(task);
     }
 

@@ -7,11 +7,11 @@ use super::Dirty;
 use crate::delta::{ClusterDelta, DomainMember, PodFacts};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::world::{
-    Allocatable, Assumed, Directory, DomainPath, DomainSpec, DomainSpot, DomainTotals, Idle,
-    JobAllocated, JobBackoff, JobCounts, JobIdentity, JobKey, JobMembers, JobSpec, JobVerdict,
-    Labels, LastTransaction, Membership, NodeIdentity, NodePlace, NodeRules, NodeTails, Observed,
-    Pipelined, PrioritySource, QueueDeserved, QueueIdentity, QueueSpec, QueueUse, Releasing,
-    Request, RequestTail, Seat, TaskIdentity, TaskTraits, Tenants, Used,
+    Allocatable, Assumed, Attachments, Directory, DomainPath, DomainSpec, DomainSpot, DomainTotals,
+    Idle, JobAllocated, JobBackoff, JobCounts, JobIdentity, JobKey, JobMembers, JobSpec,
+    JobVerdict, Labels, LastTransaction, Membership, NodeIdentity, NodePlace, NodeRules, NodeTails,
+    Observed, Pipelined, PrioritySource, QueueDeserved, QueueIdentity, QueueSpec, QueueUse,
+    Releasing, Request, RequestTail, Seat, TaskIdentity, TaskTraits, TaskVolumes, Tenants, Used,
 };
 
 /// Name of the queue every path ends in.
@@ -108,7 +108,8 @@ impl Maker<'_> {
                 NodeTails::default(),
             );
             let place = (NodePlace::default(), Tenants::default(), DomainPath::default());
-            let node = world.spawn((identity, NodeRules::default(), room, place)).id();
+            let rules = (NodeRules::default(), Attachments::default());
+            let node = world.spawn((identity, rules, room, place)).id();
             // Merely mentioned by a pod that does not take or hold room on it, it goes again.
             world.resource_mut::<Dirty>().vacant.push(node);
             node
@@ -128,7 +129,7 @@ impl Maker<'_> {
             let request = (Request::default(), RequestTail::default());
             let place = (Membership::default(), Seat::default(), Labels::default());
             let state = (Observed::default(), Assumed::default(), LastTransaction::default());
-            world.spawn((facts, request, place, state)).id()
+            world.spawn((facts, request, place, state, TaskVolumes::default())).id()
         });
     }
 

@@ -99,6 +99,10 @@ fn object(
         ObjectKind::Queue => Object::Queue(decode(value)?),
         ObjectKind::HyperNode => Object::HyperNode(decode(value)?),
         ObjectKind::PriorityClass => Object::PriorityClass(decode(value)?),
+        ObjectKind::PersistentVolume => Object::PersistentVolume(decode(value)?),
+        ObjectKind::PersistentVolumeClaim => Object::PersistentVolumeClaim(decode(value)?),
+        ObjectKind::StorageClass => Object::StorageClass(decode(value)?),
+        ObjectKind::CsiNode => Object::CsiNode(decode(value)?),
         _ => return inert(kind, value),
     };
     check(&object, owner)?;
