@@ -133,6 +133,7 @@ fn pod(name: &str, gang: Option<usize>, cores: usize, node: Option<usize>) -> Cl
         preemptable: None,
         request: amounts(&request),
         constraints: Constraints::default(),
+        claims: Vec::new(),
         labels: Vec::new(),
         gates: Vec::new(),
         phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },

@@ -3,13 +3,18 @@
 //! A delta carries the whole object as scheduling sees it, never a patch, so that the same delta
 //! applied twice changes nothing and deltas of different objects may arrive in any order.
 
-use std::fmt;
-
 mod near;
+mod volume;
+
+use std::fmt;
 
 pub use near::{
     Heed, HostPort, NamespaceFacts, NearFacts, NearTerm, PodSelector, Protocol, SelectorPart,
     Spread, Unmet,
+};
+pub use volume::{
+    AccessModes, BindingMode, ClaimFacts, ClaimOrigin, ClaimRef, ClaimState, CsiNodeFacts,
+    PodClaim, StorageClassFacts, VolumeFacts, VolumeMode, VolumeState,
 };
 
 use crate::ids::{Name, ObjectKey, TimeMs};
@@ -47,6 +52,22 @@ pub enum ClusterDelta {
     Namespace(NamespaceFacts),
     /// The namespace is gone.
     NamespaceGone(Name),
+    /// A volume was added or changed.
+    Volume(Box<VolumeFacts>),
+    /// The volume is gone.
+    VolumeGone(Name),
+    /// A claim was added or changed.
+    Claim(Box<ClaimFacts>),
+    /// The claim is gone.
+    ClaimGone(ObjectKey),
+    /// A storage class was added or changed.
+    StorageClass(Box<StorageClassFacts>),
+    /// The storage class is gone.
+    StorageClassGone(Name),
+    /// What a node can attach was added or changed.
+    CsiNode(CsiNodeFacts),
+    /// Nothing is known any more of what the node of that name can attach.
+    CsiNodeGone(Name),
     /// An object could not be understood: it is counted and reported, and whatever was known of it
     /// before no longer holds.
     SetAside {
@@ -92,6 +113,14 @@ pub enum ObjectRef {
     Domain(Name),
     /// A namespace.
     Namespace(Name),
+    /// A volume.
+    Volume(Name),
+    /// A claim on a volume.
+    Claim(ObjectKey),
+    /// A storage class.
+    StorageClass(Name),
+    /// What a node can attach.
+    CsiNode(Name),
 }
 
 impl fmt::Display for ObjectRef {
@@ -104,6 +133,10 @@ impl fmt::Display for ObjectRef {
             Self::PriorityClass(name) => write!(f, "PriorityClass {name}"),
             Self::Domain(name) => write!(f, "HyperNode {name}"),
             Self::Namespace(name) => write!(f, "Namespace {name}"),
+            Self::Volume(name) => write!(f, "PersistentVolume {name}"),
+            Self::Claim(key) => write!(f, "PersistentVolumeClaim {key}"),
+            Self::StorageClass(name) => write!(f, "StorageClass {name}"),
+            Self::CsiNode(name) => write!(f, "CSINode {name}"),
         }
     }
 }
@@ -200,6 +233,8 @@ pub struct PodFacts {
     pub request: ResourceList,
     /// What the rules read of it besides the request.
     pub constraints: Constraints,
+    /// Claims its volumes name, sorted, each once.
+    pub claims: Vec<PodClaim>,
     /// Labels, sorted by key.
     pub labels: Vec<(Name, Name)>,
     /// Names of scheduling gates still present.
@@ -257,7 +292,7 @@ pub enum Packing {
 }
 
 /// One term of a node affinity: all of its requirements must hold; an empty term matches nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeTerm {
     /// Requirements on labels.
     pub labels: Vec<Requirement>,
@@ -266,7 +301,7 @@ pub struct NodeTerm {
 }
 
 /// `key operator values`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Requirement {
     /// Label key or field name.
     pub key: Name,
@@ -293,7 +328,7 @@ impl Requirement {
 }
 
 /// Operator of a [`Requirement`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operator {
     /// The value is one of those given.
     In,

@@ -16,6 +16,18 @@ pub enum Intent {
         /// Where to.
         node: Name,
     },
+    /// See to it that a claim has its volume where the pod goes; comes before the pod's bind, which
+    /// must not be made before the claim is bound.
+    FixClaim {
+        /// Which claim.
+        claim: ObjectKey,
+        /// The volume it gets; none has one made for the node.
+        volume: Option<Name>,
+        /// The node the pod goes to.
+        node: Name,
+        /// The pod that is to be bound.
+        pod: ObjectKey,
+    },
     /// Evict the pod.
     Evict {
         /// Which pod.

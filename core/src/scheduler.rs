@@ -18,7 +18,7 @@ use crate::status::{Condition, QueueReport};
 use crate::verdict::Reason;
 use crate::world::{
     self, ChangeLog, ClusterTotals, Directory, DomainIndex, Images, Names, NodeGroups,
-    PriorityClasses, Symbols,
+    PriorityClasses, Symbols, Volumes,
 };
 
 /// A scheduler with all it knows.
@@ -60,6 +60,7 @@ impl Scheduler {
         world.init_resource::<ClusterTotals>();
         world.init_resource::<ChangeLog>();
         world.init_resource::<Near>();
+        world.init_resource::<Volumes>();
         world.init_resource::<Inbox>();
         world.init_resource::<Dirty>();
         world.init_resource::<SetAside>();

@@ -105,6 +105,7 @@ pub fn pod(name: &str) -> Built<PodFacts> {
         preemptable: None,
         request: amounts([("pods", 1)]),
         constraints: Constraints::default(),
+        claims: Vec::new(),
         labels: Vec::new(),
         gates: Vec::new(),
         phase: PodPhase::Pending,

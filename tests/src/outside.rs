@@ -109,6 +109,8 @@ impl Outside {
     fn answer(&mut self, call: Intent) -> Option<ClusterDelta> {
         match call {
             Intent::Bind { pod, uid, node } => self.bind(pod, uid, node),
+            // Claims are no part of this world.
+            Intent::FixClaim { .. } => None,
             Intent::Evict { pod, uid, reason } => {
                 if self.dice.throw(6) == 1 {
                     return Some(ClusterDelta::EvictFailed { pod, uid, reason });

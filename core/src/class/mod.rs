@@ -17,7 +17,7 @@ use rustc_hash::FxBuildHasher;
 use crate::delta::{Constraints, StrategyWish};
 use crate::near::{Marks, Near, NearRules, SelectorId};
 use crate::resource::ResourceVec;
-use crate::world::{GroupRuleId, Symbol, Symbols};
+use crate::world::{GroupRuleId, Symbol, Symbols, VolumeNeeds, VolumeRules};
 
 /// Number of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,6 +44,8 @@ pub struct Class {
     pub near: NearRules,
     /// What other pods count each of them by.
     pub marks: Marks,
+    /// What the claims of each of them ask of a node; none if nothing.
+    pub volumes: Option<Arc<VolumeRules>>,
     origin: Arc<Origin>,
 }
 
@@ -104,6 +106,8 @@ pub(crate) struct Asks {
     /// Selectors of anybody's rules the tasks match, sorted. Labels no selector looks at do not
     /// tell classes apart.
     pub(crate) matched: Vec<SelectorId>,
+    /// What their claims ask of a node.
+    pub(crate) volumes: VolumeNeeds,
 }
 
 /// Every class met so far. Classes are made while deltas are taken in; a cycle only reads them.
@@ -137,7 +141,7 @@ impl Classes {
         }
         let id = ClassId(self.list.len() as u32);
         let origin = Arc::new(origin);
-        let Asks { request, constraints, group_rule, matched } = &origin.asks;
+        let Asks { request, constraints, group_rule, matched, volumes } = &origin.asks;
         self.list.push(Class {
             request: request.clone(),
             nodes: Matcher::compile(constraints, symbols),
@@ -148,6 +152,8 @@ impl Classes {
             strategy: constraints.strategy.clone(),
             marks: near.marks(&learned, matched),
             near: NearRules::compile(near, &constraints.near, matched, symbols),
+            volumes: (!volumes.is_empty())
+                .then(|| Arc::new(VolumeRules::compile(volumes, symbols))),
             origin: Arc::clone(&origin),
         });
         self.by_origin.insert(origin, id);
@@ -178,6 +184,21 @@ impl Classes {
             return class;
         }
         let asks = Asks { group_rule, ..self.get(class).origin.asks.clone() };
+        self.intern(asks, near, symbols)
+    }
+
+    /// The class that differs from one only in what its claims need.
+    pub(crate) fn with_volumes(
+        &mut self,
+        class: ClassId,
+        volumes: VolumeNeeds,
+        near: &mut Near,
+        symbols: &mut Symbols,
+    ) -> ClassId {
+        if self.get(class).origin.asks.volumes == volumes {
+            return class;
+        }
+        let asks = Asks { volumes, ..self.get(class).origin.asks.clone() };
         self.intern(asks, near, symbols)
     }
 

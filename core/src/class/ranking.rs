@@ -38,6 +38,8 @@ pub struct Rules<'a> {
 #[derive(Debug, Default)]
 pub struct Ranking {
     mark: Option<LogMark>,
+    /// What the volumes looked like to the class as a whole.
+    stamp: u64,
     last_used: u64,
     /// State of the rules about other pods that were in force.
     near_version: u32,
@@ -93,6 +95,12 @@ impl Ranking {
         // A group that fills up or opens again concerns all its nodes at once.
         let groups = rules.around.groups;
         if groups.refresh_room(class.group_rule, &class.request, &mut self.group_room) {
+            self.mark = None;
+        }
+        // So does a volume that only one pod may use.
+        let stamp = rules.around.volumes.stamp(class.volumes.as_ref());
+        if self.stamp != stamp {
+            self.stamp = stamp;
             self.mark = None;
         }
         let known = self.mark.filter(|_| self.near_version == class.near.version);
@@ -371,7 +379,7 @@ mod tests {
     use crate::config::{Arguments, Gates, PluginConfig, SchedulerConfig};
     use crate::statement::Statement;
     use crate::statement::tests::{Step, perform, step, world};
-    use crate::world::{Cluster, Images, Names, NodeGroups};
+    use crate::world::{Cluster, Images, Names, NodeGroups, Volumes};
 
     fn with_scores(world: &mut World) {
         let plugin = |name| PluginConfig {
@@ -394,6 +402,9 @@ mod tests {
     /// Ranks of every class: kept up to date since the last call, and made anew.
     fn both(cluster: &Cluster<'_, '_>, kept: &mut Rankings, rules: Rules<'_>) -> Vec<[Seen; 2]> {
         let mut fresh = Rankings::default();
+        // The volumes change while the other rules stay.
+        let around = Around { volumes: &cluster.volumes, ..rules.around };
+        let rules = Rules { around, ..rules };
         (0..rules.classes.len() as u32)
             .map(|class| {
                 let (class, nodes, log) = (ClassId(class), cluster.columns(), &*cluster.log);
@@ -435,6 +446,7 @@ mod tests {
                         around: Around {
                             groups: &NodeGroups::default(),
                             images: &Images::default(),
+                            volumes: &Volumes::default(),
                             names: &names.0,
                         },
                     };

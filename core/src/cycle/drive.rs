@@ -44,6 +44,7 @@ impl Scene<'_, '_> {
             symbols: &self.symbols,
             tuning: &self.settings.tuning,
             around: Around {
+                volumes: &self.cluster.volumes,
                 groups: &self.cluster.groups,
                 images: &self.cluster.images,
                 names: &self.names.0,

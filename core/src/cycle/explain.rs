@@ -89,6 +89,9 @@ fn class_shortfall(
 ) -> Verdict {
     let Lacks { dims, nodes } = lacks;
     if nodes.open == 0 {
+        if let Some(trouble) = claim_trouble(scene, job, class) {
+            return Verdict::new(Reason::NoNodeMatches, trouble);
+        }
         let after = if placed == 0 { String::new() } else { format!(" after {placed} pods") };
         let message = format!("none of {} nodes matches{after}: {}", nodes.all, nodes.text);
         return Verdict::new(Reason::NoNodeMatches, message);
@@ -104,7 +107,9 @@ fn class_shortfall(
         return Verdict::new(Reason::NeverFits, message);
     }
     let item = scene.cluster.job(job);
-    let excluded = if nodes.text.is_empty() { String::new() } else { format!("; {}", nodes.text) };
+    // Where none is left, it was said already what excludes each of them.
+    let said = nodes.text.is_empty() || dims.starts_with(NONE_LEFT);
+    let excluded = if said { String::new() } else { format!("; {}", nodes.text) };
     let message = format!(
         "{} of {} pods find a place; of {} matching nodes {dims}{excluded}",
         item.counts.ready() + item.counts.pipelined() + placed,
@@ -112,6 +117,16 @@ fn class_shortfall(
         nodes.open
     );
     Verdict::new(Reason::NotEnoughResources, message)
+}
+
+/// What is wrong with a claim, if that is what keeps the class off every node; of several claims the
+/// first by name.
+fn claim_trouble(scene: &Scene<'_, '_>, job: Entity, class: ClassId) -> Option<String> {
+    let members = scene.cluster.job(job).members.0.iter().map(|&task| scene.cluster.task(task));
+    let waiting = members.filter(|task| {
+        task.membership.class == class && matches!(task.status().0, TaskStatus::Pending)
+    });
+    waiting.filter_map(|task| task.volumes.trouble.as_ref()).min().cloned()
 }
 
 /// Nodes by obstacle.
@@ -194,10 +209,16 @@ fn offered_nowhere(scene: &mut Scene<'_, '_>, class: ClassId) -> String {
     format!(" (no matching node has {})", nowhere.join(" or "))
 }
 
+/// What nodes lack when those that matched at first are excluded once some pods have their places.
+const NONE_LEFT: &str = "none is left";
+
 /// How many matching nodes are short of what: each node counts under the first thing it lacks.
 fn short_dims(scene: &mut Scene<'_, '_>, class: ClassId) -> String {
     let bars = scene.ranking(class).bars();
     let open: Vec<bool> = bars.map(|bar| bar.later == Obstacle::None).collect();
+    if !open.contains(&true) {
+        return format!("{NONE_LEFT}: {}", tally_bars(scene.ranking(class).bars()).text);
+    }
     let request = &scene.classes.get(class).request;
     let nodes = scene.cluster.columns();
     let mut short: Vec<(Dim, u32)> = Vec::new();

@@ -304,13 +304,11 @@ fn one(
 ) -> Placement {
     let item = scene.cluster.task(task);
     let class = item.membership.class;
-    if let (TaskStatus::Pipelined, Some(node)) = item.status() {
-        if let Some(placement) = redeem(scene, statement, task, node) {
-            return placement;
-        }
-        // Rules changed and the node may not serve it any more: placed like any other.
-        let unpipelined = statement.unpipeline(&mut scene.cluster, task);
-        debug_assert!(unpipelined.is_ok(), "the task was pipelined a moment ago");
+    // If rules changed and the node may not serve it any more, it is placed like any other.
+    if let (TaskStatus::Pipelined, Some(node)) = item.status()
+        && let Some(placement) = redeem(scene, statement, task, node)
+    {
+        return placement;
     }
     let queue = scene.cluster.queue(scene.cluster.job(job).spec.queue);
     let allowed = scene.policies.allocatable(&scene.cluster, &queue, scene.classes.get(class));
@@ -332,8 +330,8 @@ fn one(
     Placement::Placed
 }
 
-/// Turns a reservation into a place if the room is free by now; none if the node may not serve the
-/// task any more.
+/// Turns a reservation into a place if the room is free by now; none, and the reservation is gone, if
+/// the node may not serve the task any more.
 fn redeem(
     scene: &mut Scene<'_, '_>,
     statement: &mut Statement,
@@ -342,9 +340,12 @@ fn redeem(
 ) -> Option<Placement> {
     let item = scene.cluster.task(task);
     let (class, request) = (item.membership.class, (item.request.0, item.tail.0.clone()));
-    let marks = item.marks.clone();
     let row = scene.cluster.node(node).place.row;
-    let bar = scene.ranking(class).bar_of_held(row, &marks);
+    // What is held for the task itself must not stand in its way.
+    let start = statement.checkpoint();
+    let unpipelined = statement.unpipeline(&mut scene.cluster, task);
+    debug_assert!(unpipelined.is_ok(), "the task was pipelined a moment ago");
+    let bar = scene.ranking(class).bar(row);
     if bar.is_closed() {
         return None;
     }
@@ -353,9 +354,10 @@ fn redeem(
         || !request.0.fits(&room.idle.0)
         || !request.1.fits(&room.tails.idle)
     {
+        statement.rollback(&mut scene.cluster, start);
         return Some(Placement::Kept);
     }
     let done = statement.allocate(&mut scene.cluster, task, node);
-    debug_assert!(done.is_ok(), "a pipelined task may be allocated");
+    debug_assert!(done.is_ok(), "a pending task may be allocated");
     Some(Placement::Placed)
 }

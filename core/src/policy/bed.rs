@@ -168,6 +168,7 @@ impl Bed {
             preemptable: None,
             request: amounts(&[("cpu", 1), ("pods", 1)]),
             constraints: Constraints::default(),
+            claims: Vec::new(),
             labels: Vec::new(),
             gates: Vec::new(),
             phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },

@@ -3,12 +3,16 @@
 //! Promise: a task goes only to a node that exists, is not marked unschedulable (unless tolerated),
 //! matches its node selector and required affinity, and has no `NoSchedule` or `NoExecute` taint it
 //! does not tolerate; where no pod has a host port it wants, all pods it must be near and none it must
-//! stay away from are near, no pod there keeps it away, and its spread stays even enough. Room, the number of pods included, is not a matter of this plugin: it is always
-//! checked, in whole vectors.
+//! stay away from are near, no pod there keeps it away, its spread stays even enough, and its volumes can be
+//! reached, see [`volumes`]. Room, the number of pods included, is not a matter of this plugin: it is
+//! always checked, in whole vectors.
 //!
 //! Arguments: `predicate.NodeAffinityEnable`, `predicate.TaintTolerationEnable`,
-//! `predicate.NodePortsEnable`, `predicate.PodAffinityEnable` and
-//! `predicate.PodTopologySpreadEnable`, all true.
+//! `predicate.NodePortsEnable`, `predicate.PodAffinityEnable`, `predicate.PodTopologySpreadEnable`,
+//! `predicate.VolumeBindingEnable`, `predicate.VolumeZoneEnable` and
+//! `predicate.NodeVolumeLimitsEnable`, all true.
+
+mod volumes;
 
 use super::{Bar, Obstacle, Pairing, Point, Policy};
 use crate::config::Arguments;
@@ -21,6 +25,7 @@ pub(super) struct Predicates {
     node_affinity: bool,
     taints: bool,
     near: NearFilters,
+    volumes: volumes::VolumeChecks,
 }
 
 impl Predicates {
@@ -33,6 +38,7 @@ impl Predicates {
                 affinity: arguments.bool("predicate.PodAffinityEnable", true),
                 spread: arguments.bool("predicate.PodTopologySpreadEnable", true),
             },
+            volumes: volumes::VolumeChecks::new(arguments),
         }
     }
 }
@@ -67,6 +73,9 @@ impl Policy for Predicates {
             {
                 bar.raise(Obstacle::Taint);
             }
+        }
+        if let Some(volumes) = &class.volumes {
+            self.volumes.filter(volumes, pairing, bars);
         }
     }
 }

@@ -11,7 +11,7 @@ use rustc_hash::FxBuildHasher;
 use crate::ids::ObjectKey;
 use crate::intent::{Decision, DecisionOp, Intent};
 use crate::scheduler::CycleOutcome;
-use crate::world::{Assumption, Cluster, LastTransaction, TaskStatus};
+use crate::world::{Assumption, Cluster, LastTransaction, Pick, TaskStatus};
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -29,6 +29,8 @@ struct Entry {
     before: Option<Assumption>,
     after: Option<Assumption>,
     grounds: Option<Grounds>,
+    /// Volumes it held before.
+    picks: Vec<Pick>,
 }
 
 /// Why a task is evicted, and for whom.
@@ -138,7 +140,7 @@ impl Statement {
     pub fn rollback(&mut self, cluster: &mut Cluster<'_, '_>, to: Checkpoint) {
         while self.log.len() > to.0 {
             let Some(entry) = self.log.pop() else { return };
-            cluster.assume(entry.task, entry.before);
+            cluster.restore(entry.task, entry.before, &entry.picks);
         }
     }
 
@@ -189,9 +191,10 @@ impl Statement {
         after: Option<Assumption>,
         grounds: Option<Grounds>,
     ) {
+        let picks = cluster.picks(task);
         let before = cluster.assume(task, after);
         if before != after {
-            self.log.push(Entry { task, before, after, grounds });
+            self.log.push(Entry { task, before, after, grounds, picks });
         }
     }
 }
@@ -253,6 +256,13 @@ fn announce(cluster: &Cluster<'_, '_>, outcome: &mut CycleOutcome, decided: Deci
     let (beneficiary, reason) = decided
         .grounds
         .map_or((None, None), |grounds| (Some(grounds.beneficiary), Some(grounds.reason)));
+    if decided.op == DecisionOp::Bind {
+        for (claim, volume) in cluster.claims_to_fix(task.volumes) {
+            let claim = ObjectKey::new(pod.namespace.clone(), claim);
+            let (pod, node) = (pod.clone(), node.clone());
+            outcome.intents.push(Intent::FixClaim { claim, volume, node, pod });
+        }
+    }
     outcome.intents.push(match decided.op {
         DecisionOp::Bind => Intent::Bind { pod: pod.clone(), uid, node: node.clone() },
         DecisionOp::Evict => {

@@ -55,6 +55,7 @@ fn pod(group: &str, index: usize, node: Option<&str>) -> ClusterDelta {
         preemptable: None,
         request: amounts(&[("cpu", 1), ("pods", 1), ("a/1", 1), ("a/6", 1), ("a/7", index as i64)]),
         constraints: Constraints { near: rules(group, index), ..Constraints::default() },
+        claims: Vec::new(),
         labels: vec![("app".into(), group.into())],
         gates: Vec::new(),
         phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },

@@ -6,6 +6,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::groups::NodeGroups;
 use super::symbol::Symbol;
+use super::volume::Volumes;
 use crate::class::Reads;
 use crate::resource::ResourceNames;
 
@@ -16,6 +17,8 @@ pub struct Around<'a> {
     pub groups: &'a NodeGroups,
     /// How common images are.
     pub images: &'a Images,
+    /// Volumes and who has them.
+    pub volumes: &'a Volumes,
     /// Names of resources.
     pub names: &'a ResourceNames,
 }

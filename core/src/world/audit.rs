@@ -81,6 +81,7 @@ fn compare(
         let want = uses.remove(&queue.entity).unwrap_or_default();
         check(&mut faults, "queue", &queue.identity.name, queue.usage, &want);
     }
+    super::volume::compare(&cluster, &mut faults);
     faults
 }
 
@@ -158,7 +159,7 @@ fn domain_sums(
     sums
 }
 
-fn check<T: PartialEq + Debug>(
+pub(super) fn check<T: PartialEq + Debug>(
     faults: &mut Vec<String>,
     kind: &str,
     name: &impl std::fmt::Display,

@@ -13,6 +13,7 @@ use super::rows::{
 };
 
 use super::node::{ChangeLog, ClusterTotals, NodeColumns};
+use super::volume::Volumes;
 
 /// The cluster as one parameter of a system.
 #[derive(SystemParam)]
@@ -28,6 +29,7 @@ pub struct Cluster<'w, 's> {
     pub log: ResMut<'w, ChangeLog>,
     pub groups: ResMut<'w, NodeGroups>,
     pub images: ResMut<'w, Images>,
+    pub volumes: ResMut<'w, Volumes>,
 }
 
 /// References between entities are kept by ingest, which removes an entity only after the last

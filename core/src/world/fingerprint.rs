@@ -10,6 +10,7 @@ use super::cluster::Cluster;
 use super::domain::DomainTotals;
 use super::names::Names;
 use super::rows::{DomainReadOnlyItem, JobReadOnlyItem, TaskReadOnlyItem};
+use super::symbol::Symbols;
 use crate::ids::Name;
 use crate::near::{Near, Neighbours, Presence};
 use crate::resource::ResourceVec;
@@ -20,7 +21,12 @@ pub fn fingerprint(world: &mut World) -> String {
     world.run_system_cached(describe).unwrap_or_else(|error| error.to_string())
 }
 
-fn describe(cluster: Cluster<'_, '_>, names: Res<'_, Names>, near: Res<'_, Near>) -> String {
+fn describe(
+    cluster: Cluster<'_, '_>,
+    names: Res<'_, Names>,
+    near: Res<'_, Near>,
+    symbols: Res<'_, Symbols>,
+) -> String {
     let writer = Writer { cluster: &cluster, names: &names, near: &near };
     let mut lines: Vec<String> = Vec::new();
     for node in &cluster.nodes {
@@ -28,7 +34,13 @@ fn describe(cluster: Cluster<'_, '_>, names: Res<'_, Names>, near: Res<'_, Near>
         let (rank, tenants) = (node.place.ordinal, node.tenants.0);
         let room = writer.totals(&room(&node));
         let near = writer.neighbours(node.neighbours);
-        lines.push(format!("node {name} {present} #{rank} {room:?} {tenants} {near:?}"));
+        let attached = node.attachments.0.iter();
+        let attached: BTreeMap<_, _> = attached
+            .map(|entry| (symbols.text(entry.driver), (entry.limit, entry.counts)))
+            .collect();
+        lines.push(format!(
+            "node {name} {present} #{rank} {room:?} {tenants} {near:?} {attached:?}"
+        ));
     }
     lines.extend(cluster.tasks.iter().map(|task| writer.task(&task)));
     lines.extend(cluster.jobs.iter().map(|job| writer.job(&job)));
@@ -75,13 +87,15 @@ impl Writer<'_, '_, '_> {
         let role =
             job.as_ref().map(|job| &job.counts.roles[usize::from(task.membership.role)].name);
         format!(
-            "task {} {} {status:?} on {:?} of {:?} {role:?} {:?} {:?}",
+            "task {} {} {status:?} on {:?} of {:?} {role:?} {:?} {:?} {:?} {:?}",
             task.identity.key,
             task.identity.uid,
             self.node(node),
             job.as_ref().map(|job| &job.identity.key),
             task.traits,
             self.amounts(&request(task)),
+            task.volumes.trouble,
+            self.cluster.claims_to_fix(task.volumes),
         )
     }
 

@@ -4,6 +4,8 @@
 //! else. Moving a task therefore means taking its contribution out, changing it, and putting it back
 //! in.
 
+use std::sync::Arc;
+
 use bevy_ecs::entity::Entity;
 
 use super::cluster::Cluster;
@@ -12,6 +14,7 @@ use super::rows::{JobItem, NodeItem, TaskItem};
 use super::symbol::Symbol;
 
 use super::task::{Assumed, Assumption, TaskStatus};
+use super::volume::{Choice, Pick, UseCounts, VolumeRules};
 use crate::near::{Marks, Neighbours, Stay};
 use crate::resource::{Lanes, ResourceVec, Tail};
 
@@ -65,6 +68,13 @@ impl Flow {
                 Self::Out => neighbours.remove(tally, stay),
             }
         }
+    }
+
+    fn amount(self, total: &mut u32, amount: u32) {
+        *total = match self {
+            Self::In => *total + amount,
+            Self::Out => *total - amount,
+        };
     }
 
     fn reverse(self) -> Self {
@@ -123,6 +133,7 @@ struct Contribution {
     request: ResourceVec,
     unasked: [i64; 2],
     marks: Marks,
+    volumes: Option<Arc<VolumeRules>>,
 }
 
 impl Contribution {
@@ -137,6 +148,7 @@ impl Contribution {
             request: ResourceVec { hot: task.request.0, tail: task.tail.0.clone() },
             unasked: task.traits.unasked,
             marks: task.marks.clone(),
+            volumes: task.volumes.rules.clone(),
         }
     }
 }
@@ -164,6 +176,20 @@ impl Cluster<'_, '_> {
         task: Entity,
         assumption: Option<Assumption>,
     ) -> Option<Assumption> {
+        self.assume_with(task, assumption, Choice::Best)
+    }
+
+    /// Puts back what was assumed of a task, with the very volumes it held.
+    pub(crate) fn restore(&mut self, task: Entity, assumption: Option<Assumption>, picks: &[Pick]) {
+        self.assume_with(task, assumption, Choice::Former(picks));
+    }
+
+    fn assume_with(
+        &mut self,
+        task: Entity,
+        assumption: Option<Assumption>,
+        choice: Choice<'_>,
+    ) -> Option<Assumption> {
         let Ok(mut item) = self.tasks.get_mut(task) else { return None };
         let before = item.assumed.0;
         if before == assumption {
@@ -172,8 +198,12 @@ impl Cluster<'_, '_> {
         let old = Contribution::of(&item);
         *item.assumed = Assumed(assumption);
         let new = Contribution { status: item.status().0, home: item.home(), ..old.clone() };
+        let moved = item.volumes.has_wishes() && old.home != new.home;
         self.post(&old, Flow::Out);
         self.post(&new, Flow::In);
+        if moved {
+            self.repick(task, choice);
+        }
         before
     }
 
@@ -212,6 +242,15 @@ impl Cluster<'_, '_> {
             flow.pair(&mut node.unasked.0, contribution.unasked);
         }
         flow.neighbour(&mut node.neighbours, &contribution.marks, charge.stay());
+        if let Some(volumes) = &contribution.volumes {
+            for &(driver, count) in &volumes.attach {
+                charge_count(&mut node.attachments.entry(driver).counts, charge, count, flow);
+            }
+            node.attachments.prune();
+            for &claim in &volumes.exclusive {
+                charge_count(&mut self.volumes.shared.change(claim).counts, charge, 1, flow);
+            }
+        }
         self.log.touch(node.place.row);
         for &domain in &node.domains.0 {
             let Ok(mut domain) = self.domains.get_mut(domain) else { continue };
@@ -325,6 +364,17 @@ fn charge_node(node: &mut NodeItem<'_, '_>, charge: Charge, request: &ResourceVe
         flow.lanes(&mut node.releasing.0, &request.hot);
         if deep {
             flow.tail(&mut node.tails.releasing, &request.tail);
+        }
+    }
+}
+
+fn charge_count(counts: &mut UseCounts, charge: Charge, amount: u32, flow: Flow) {
+    match charge {
+        Charge::Held => flow.amount(&mut counts.held, amount),
+        Charge::Used => flow.amount(&mut counts.used, amount),
+        Charge::Leaving => {
+            flow.amount(&mut counts.used, amount);
+            flow.amount(&mut counts.leaving, amount);
         }
     }
 }

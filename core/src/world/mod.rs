@@ -11,6 +11,7 @@ mod task;
 mod job;
 mod queue;
 mod domain;
+mod volume;
 mod rows;
 mod index;
 mod groups;
@@ -50,3 +51,8 @@ pub use task::{
 };
 pub(crate) use view::view_queue;
 pub use view::{jobs, pods, queues};
+pub use volume::{
+    Attachment, Attachments, Pick, Pin, SharedId, Spot, TaskVolumes, UseCounts, VolumeNeeds,
+    VolumeRules, Volumes, Wish,
+};
+pub(crate) use volume::{Choice, Claimant, Resolved, holds};

@@ -6,6 +6,7 @@ use bytemuck::TransparentWrapper;
 
 use super::rows::NodeReadOnlyContiguousItem;
 use super::symbol::Symbol;
+use super::volume::Attachments;
 use crate::delta::TaintEffect;
 use crate::ids::Name;
 use crate::near::Neighbours;
@@ -139,6 +140,7 @@ pub struct NodeColumns<'a> {
     pub tails: &'a [NodeTails],
     pub unasked: &'a [Unasked],
     pub neighbours: &'a [Neighbours],
+    pub attachments: &'a [Attachments],
 }
 
 impl<'a> NodeColumns<'a> {
@@ -156,6 +158,7 @@ impl<'a> NodeColumns<'a> {
         tails: &[],
         unasked: &[],
         neighbours: &[],
+        attachments: &[],
     };
 
     /// The table of a query as plain slices.
@@ -173,6 +176,7 @@ impl<'a> NodeColumns<'a> {
             tails: table.tails,
             unasked: table.unasked,
             neighbours: table.neighbours,
+            attachments: table.attachments,
         }
     }
 
@@ -201,7 +205,8 @@ impl<'a> NodeColumns<'a> {
             pipelined: &self.pipelined[range.clone()],
             tails: &self.tails[range.clone()],
             unasked: &self.unasked[range.clone()],
-            neighbours: &self.neighbours[range],
+            neighbours: &self.neighbours[range.clone()],
+            attachments: &self.attachments[range],
         }
     }
 }

@@ -19,6 +19,7 @@ use super::task::{
     Assumed, Labels, LastTransaction, Membership, Observed, PrioritySource, Request, RequestTail,
     Seat, TaskIdentity, TaskStatus, TaskTraits, status_of,
 };
+use super::volume::{Attachments, TaskVolumes};
 
 /// A node with all its columns.
 #[derive(QueryData)]
@@ -38,6 +39,7 @@ pub struct Node {
     pub tenants: &'static mut Tenants,
     pub domains: &'static mut DomainPath,
     pub neighbours: &'static mut Neighbours,
+    pub attachments: &'static mut Attachments,
 }
 
 /// A task with all its columns.
@@ -57,6 +59,7 @@ pub struct Task {
     pub observed: &'static mut Observed,
     pub assumed: &'static mut Assumed,
     pub last: &'static mut LastTransaction,
+    pub volumes: &'static mut TaskVolumes,
 }
 
 impl TaskItem<'_, '_> {

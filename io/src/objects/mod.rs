@@ -14,6 +14,7 @@ mod podgroup;
 mod queue;
 mod hypernode;
 mod priority_class;
+mod volume;
 
 use std::collections::BTreeMap;
 
@@ -30,8 +31,8 @@ pub use near::{
 };
 pub use node::{Node, NodeSpec, NodeStatus, Taint};
 pub use pod::{
-    Affinity, Container, NodeAffinity, NodeSelector, Pod, PodSpec, PodStatus, PreferredTerm,
-    Resources, SchedulingGate, Toleration, Volume,
+    Affinity, ClaimSource, ClaimTemplate, Container, EphemeralSource, NodeAffinity, NodeSelector,
+    Pod, PodSpec, PodStatus, PreferredTerm, Resources, SchedulingGate, Toleration, Volume,
 };
 pub use podgroup::{
     NetworkTopology, PodGroup, PodGroupCondition, PodGroupSpec, PodGroupStatus, SubGroupPolicy,
@@ -40,6 +41,11 @@ pub use priority_class::PriorityClass;
 pub use queue::{Guarantee, Queue, QueueSpec, QueueStatus};
 pub use scalar::{ResourceMap, Scalar};
 pub use selector::{LabelSelector, NodeSelectorTerm, Requirement};
+pub use volume::{
+    ClaimReference, CsiAllocatable, CsiDriver, CsiNode, CsiNodeSpec, CsiSource, PersistentVolume,
+    PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeSpec, PhaseStatus,
+    StorageClass, TopologyExpression, TopologyTerm, VolumeNodeAffinity,
+};
 
 /// `metadata`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -59,10 +65,22 @@ pub struct Metadata {
     pub labels: BTreeMap<String, String>,
     /// Annotations.
     pub annotations: BTreeMap<String, String>,
+    /// Objects it belongs to.
+    pub owner_references: Vec<OwnerReference>,
     /// Time of creation in milliseconds since the epoch of whoever read the object; filled by the
     /// reader, which alone knows that epoch.
     #[serde(skip)]
     pub created_ms: Option<i64>,
+}
+
+/// An object another one belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct OwnerReference {
+    /// Uid of the owner.
+    pub uid: String,
+    /// Is it the one that made it?
+    pub controller: bool,
 }
 
 /// An object scheduling knows of.
@@ -82,6 +100,14 @@ pub enum Object {
     PriorityClass(Box<PriorityClass>),
     /// A namespace.
     Namespace(Box<Namespace>),
+    /// A volume.
+    PersistentVolume(Box<PersistentVolume>),
+    /// A claim on a volume.
+    PersistentVolumeClaim(Box<PersistentVolumeClaim>),
+    /// A class of storage.
+    StorageClass(Box<StorageClass>),
+    /// What a node can attach.
+    CsiNode(Box<CsiNode>),
     /// An object of a kind that is understood but that no rule reads yet.
     Inert {
         /// Its kind.
@@ -102,6 +128,10 @@ impl Object {
             Self::HyperNode(_) => ObjectKind::HyperNode,
             Self::PriorityClass(_) => ObjectKind::PriorityClass,
             Self::Namespace(_) => ObjectKind::Namespace,
+            Self::PersistentVolume(_) => ObjectKind::PersistentVolume,
+            Self::PersistentVolumeClaim(_) => ObjectKind::PersistentVolumeClaim,
+            Self::StorageClass(_) => ObjectKind::StorageClass,
+            Self::CsiNode(_) => ObjectKind::CsiNode,
             Self::Inert { kind, .. } => *kind,
         }
     }
@@ -129,6 +159,10 @@ impl Object {
             Self::HyperNode(object) => Some(&object.metadata),
             Self::PriorityClass(object) => Some(&object.metadata),
             Self::Namespace(object) => Some(&object.metadata),
+            Self::PersistentVolume(object) => Some(&object.metadata),
+            Self::PersistentVolumeClaim(object) => Some(&object.metadata),
+            Self::StorageClass(object) => Some(&object.metadata),
+            Self::CsiNode(object) => Some(&object.metadata),
             Self::Inert { .. } => None,
         }
     }
@@ -143,6 +177,10 @@ impl Object {
             Self::HyperNode(object) => Some(&mut object.metadata),
             Self::PriorityClass(object) => Some(&mut object.metadata),
             Self::Namespace(object) => Some(&mut object.metadata),
+            Self::PersistentVolume(object) => Some(&mut object.metadata),
+            Self::PersistentVolumeClaim(object) => Some(&mut object.metadata),
+            Self::StorageClass(object) => Some(&mut object.metadata),
+            Self::CsiNode(object) => Some(&mut object.metadata),
             Self::Inert { .. } => None,
         }
     }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::near::{ContainerPort, PodAffinity, TopologySpreadConstraint};
-use super::{Metadata, NodeSelectorTerm, ResourceMap};
+use super::{Metadata, NodeSelectorTerm, PersistentVolumeClaimSpec, ResourceMap};
 
 /// A pod.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -56,7 +56,7 @@ pub struct PodSpec {
     pub topology_spread_constraints: Vec<TopologySpreadConstraint>,
     /// Is it on the network of its node?
     pub host_network: bool,
-    /// Volumes; only read to say that their placement is not enforced.
+    /// Volumes, as far as they are claims.
     pub volumes: Vec<Volume>,
     /// Resource claims; only read to say that they are not enforced.
     pub resource_claims: Vec<IgnoredAny>,
@@ -157,9 +157,40 @@ pub struct Volume {
     /// Its name.
     pub name: String,
     /// Present when the volume is a claim.
-    pub persistent_volume_claim: Option<IgnoredAny>,
+    pub persistent_volume_claim: Option<ClaimSource>,
     /// Present when the volume is a claim made for this pod.
-    pub ephemeral: Option<IgnoredAny>,
+    pub ephemeral: Option<EphemeralSource>,
+}
+
+impl Volume {
+    /// Name of the claim made for the pod of that name.
+    pub fn ephemeral_claim(&self, pod: &str) -> String {
+        format!("{pod}-{}", self.name)
+    }
+}
+
+/// `persistentVolumeClaim` of a volume.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClaimSource {
+    /// Name of the claim.
+    pub claim_name: String,
+}
+
+/// `ephemeral` of a volume.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EphemeralSource {
+    /// What the claim looks like.
+    pub volume_claim_template: Option<ClaimTemplate>,
+}
+
+/// A claim to be made.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct ClaimTemplate {
+    /// What it asks for.
+    pub spec: PersistentVolumeClaimSpec,
 }
 
 /// `status` of a pod.

@@ -200,6 +200,14 @@ impl Books {
             | ClusterDelta::PriorityClassGone(_)
             | ClusterDelta::Namespace(_)
             | ClusterDelta::NamespaceGone(_)
+            | ClusterDelta::Volume(_)
+            | ClusterDelta::VolumeGone(_)
+            | ClusterDelta::Claim(_)
+            | ClusterDelta::ClaimGone(_)
+            | ClusterDelta::StorageClass(_)
+            | ClusterDelta::StorageClassGone(_)
+            | ClusterDelta::CsiNode(_)
+            | ClusterDelta::CsiNodeGone(_)
             | ClusterDelta::BindFailed { .. }
             | ClusterDelta::EvictFailed { .. } => {}
         }
@@ -232,7 +240,12 @@ impl Books {
             ObjectRef::Pod(key) => self.drop_pod(key),
             ObjectRef::PodGroup(key) => drop(self.groups.remove(key)),
             ObjectRef::Queue(name) => drop(self.queues.remove(name)),
-            ObjectRef::PriorityClass(_) | ObjectRef::Namespace(_) => {}
+            ObjectRef::PriorityClass(_)
+            | ObjectRef::Namespace(_)
+            | ObjectRef::Volume(_)
+            | ObjectRef::Claim(_)
+            | ObjectRef::StorageClass(_)
+            | ObjectRef::CsiNode(_) => {}
             ObjectRef::Domain(name) => {
                 self.topology_version += 1;
                 self.domains.remove(name);

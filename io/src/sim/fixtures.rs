@@ -47,6 +47,7 @@ pub(crate) fn pod(name: &str, gang: &str, cpus: i64) -> PodFacts {
         preemptable: None,
         request: cpu(cpus),
         constraints: Constraints::default(),
+        claims: Vec::new(),
         labels: Vec::new(),
         gates: Vec::new(),
         phase: PodPhase::Pending,

@@ -11,6 +11,7 @@ mod podgroup;
 mod queue;
 mod domain;
 mod priority;
+mod volume;
 mod unsupported;
 
 use muster_core::delta::{ClusterDelta, ObjectRef, Ownership};
@@ -20,6 +21,7 @@ use crate::objects::{Object, ObjectKind};
 
 pub(crate) use pod::QUEUE_NAME;
 pub use unsupported::unsupported;
+pub(crate) use volume::{IS_DEFAULT, SELECTED_NODE};
 
 /// Which pods are ours, by their `schedulerName`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +93,10 @@ impl TranslateError {
             ObjectKind::PriorityClass => ObjectRef::PriorityClass(key.name),
             ObjectKind::HyperNode => ObjectRef::Domain(key.name),
             ObjectKind::Namespace => ObjectRef::Namespace(key.name),
+            ObjectKind::PersistentVolume => ObjectRef::Volume(key.name),
+            ObjectKind::PersistentVolumeClaim => ObjectRef::Claim(key),
+            ObjectKind::StorageClass => ObjectRef::StorageClass(key.name),
+            ObjectKind::CsiNode => ObjectRef::CsiNode(key.name),
             _ => return None,
         };
         let reason = format!("{}: {}", self.field, self.problem);
@@ -111,6 +117,12 @@ pub fn translate(
         Object::HyperNode(domain) => ClusterDelta::Domain(Box::new(domain::facts(domain)?)),
         Object::PriorityClass(class) => ClusterDelta::PriorityClass(priority::facts(class)?),
         Object::Namespace(namespace) => ClusterDelta::Namespace(near::namespace(namespace)?),
+        Object::PersistentVolume(object) => ClusterDelta::Volume(Box::new(volume::volume(object)?)),
+        Object::PersistentVolumeClaim(claim) => {
+            ClusterDelta::Claim(Box::new(volume::claim(claim)?))
+        }
+        Object::StorageClass(class) => ClusterDelta::StorageClass(Box::new(volume::class(class)?)),
+        Object::CsiNode(node) => ClusterDelta::CsiNode(volume::csi_node(node)?),
         Object::Inert { .. } => return Ok(None),
     }))
 }
@@ -126,6 +138,10 @@ pub fn gone(kind: ObjectKind, key: &ObjectKey) -> Option<ClusterDelta> {
         ObjectKind::PriorityClass => Some(ClusterDelta::PriorityClassGone(key.name)),
         ObjectKind::HyperNode => Some(ClusterDelta::DomainGone(key.name)),
         ObjectKind::Namespace => Some(ClusterDelta::NamespaceGone(key.name)),
+        ObjectKind::PersistentVolume => Some(ClusterDelta::VolumeGone(key.name)),
+        ObjectKind::PersistentVolumeClaim => Some(ClusterDelta::ClaimGone(key)),
+        ObjectKind::StorageClass => Some(ClusterDelta::StorageClassGone(key.name)),
+        ObjectKind::CsiNode => Some(ClusterDelta::CsiNodeGone(key.name)),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use muster_core::delta::{Constraints, PodFacts, PodPhase, Toleration};
 use muster_core::ids::Name;
 
 use super::about::{About, annotation_or_label, pairs, preemptable};
-use super::{Fault, OwnerRule, TranslateError, near, node, request, selector};
+use super::{Fault, OwnerRule, TranslateError, near, node, request, selector, volume};
 use crate::objects::{self, ObjectKind, Pod};
 
 /// Names the PodGroup a pod belongs to.
@@ -44,6 +44,7 @@ pub(super) fn facts(pod: &Pod, owner: &OwnerRule) -> Result<PodFacts, TranslateE
         preemptable: preemptable(metadata),
         request: request::total(&about, &pod.spec)?,
         constraints: placed_or(node_name, constraints(&about, pod))?,
+        claims: placed_or(node_name, volume::claims_of(&about, pod))?,
         labels: pairs(&metadata.labels),
         gates: gates.collect(),
         phase: phase(&about, pod.status.phase.as_deref())?,

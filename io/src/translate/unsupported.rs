@@ -12,9 +12,14 @@ pub fn unsupported(object: &Object) -> Vec<String> {
         Object::PodGroup(group) => of_group(group),
         Object::HyperNode(domain) => of_domain(domain),
         Object::Inert { .. } => vec!["is read by no rule of this version".to_owned()],
-        Object::Node(_) | Object::Queue(_) | Object::PriorityClass(_) | Object::Namespace(_) => {
-            Vec::new()
-        }
+        Object::Node(_)
+        | Object::Queue(_)
+        | Object::PriorityClass(_)
+        | Object::Namespace(_)
+        | Object::PersistentVolume(_)
+        | Object::PersistentVolumeClaim(_)
+        | Object::StorageClass(_)
+        | Object::CsiNode(_) => Vec::new(),
     }
 }
 
@@ -27,11 +32,6 @@ fn of_pod(pod: &Pod) -> Vec<String> {
         }
     };
     note(!spec.resource_claims.is_empty(), "resourceClaims");
-    let claims = spec
-        .volumes
-        .iter()
-        .any(|volume| volume.persistent_volume_claim.is_some() || volume.ephemeral.is_some());
-    note(claims, "persistent volume claims");
     let policy = spec.preemption_policy.as_deref().unwrap_or_default();
     note(!matches!(policy, "" | "PreemptLowerPriority"), "preemptionPolicy");
     if let Some(text) = pod.metadata.annotations.get(TASK_PRIORITY)

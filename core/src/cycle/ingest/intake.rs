@@ -72,6 +72,16 @@ impl Intake<'_, '_> {
                 self.dirty.namespaces |= self.near.set_namespace(facts);
             }
             ClusterDelta::NamespaceGone(name) => self.namespace_gone(&name),
+            ClusterDelta::Volume(facts) => self.volume(&facts.name.clone(), Some(*facts)),
+            ClusterDelta::VolumeGone(name) => self.volume(&name, None),
+            ClusterDelta::Claim(facts) => self.claim(&facts.key.clone(), Some(*facts)),
+            ClusterDelta::ClaimGone(key) => self.claim(&key, None),
+            ClusterDelta::StorageClass(facts) => {
+                self.storage_class(&facts.name.clone(), Some(*facts));
+            }
+            ClusterDelta::StorageClassGone(name) => self.storage_class(&name, None),
+            ClusterDelta::CsiNode(facts) => self.csi_node(&facts.node, Some(facts.limits)),
+            ClusterDelta::CsiNodeGone(name) => self.csi_node(&name, None),
             ClusterDelta::SetAside { object, reason } => self.put_aside(object, reason),
             ClusterDelta::BindFailed { pod, uid, reason } => self.bind_failed(&pod, &uid, &reason),
             ClusterDelta::EvictFailed { pod, uid, .. } => self.evict_failed(&pod, &uid),
@@ -87,6 +97,10 @@ impl Intake<'_, '_> {
             ObjectRef::PriorityClass(name) => self.priority_class_gone(name),
             ObjectRef::Domain(name) => self.domain_gone(name),
             ObjectRef::Namespace(name) => self.namespace_gone(name),
+            ObjectRef::Volume(name) => self.volume(name, None),
+            ObjectRef::Claim(key) => self.claim(key, None),
+            ObjectRef::StorageClass(name) => self.storage_class(name, None),
+            ObjectRef::CsiNode(name) => self.csi_node(name, None),
         }
         self.set_aside.0.insert(object, reason);
     }
@@ -114,6 +128,7 @@ impl Intake<'_, '_> {
         if item.allocatable.0 != offer.hot || item.tails.allocatable != offer.tail {
             self.cluster.offer(node, &offer);
         }
+        self.write_limits(node);
     }
 
     fn node_rules(&mut self, facts: &NodeFacts) -> NodeRules {

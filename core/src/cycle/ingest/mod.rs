@@ -7,6 +7,7 @@
 mod spawn;
 mod intake;
 mod pods;
+mod volumes;
 mod domains;
 mod groups;
 mod neighbours;
@@ -39,6 +40,10 @@ pub(crate) struct Dirty {
     pub(crate) namespaces: bool,
     /// Priority classes changed.
     pub(crate) priorities: bool,
+    /// Volumes that may be had, or who holds them, changed.
+    pub(crate) volumes: bool,
+    /// Claims whose pods need another look at them.
+    pub(crate) claims: std::collections::BTreeSet<crate::ids::ObjectKey>,
     /// Entities that may have lost their last reference.
     pub(crate) vacant: Vec<bevy_ecs::entity::Entity>,
 }

@@ -9,7 +9,7 @@ use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceVec;
 use crate::world::{
     Assumed, Assumption, GroupRuleId, JobBackoff, JobKey, Labels, LastTransaction, Membership,
-    Observed, PrioritySource, Request, RequestTail, TaskTraits,
+    Observed, PrioritySource, Request, RequestTail, TaskTraits, VolumeNeeds,
 };
 
 /// Priority of a pod nobody gave one, as in Volcano.
@@ -36,6 +36,7 @@ impl Intake<'_, '_> {
         self.set_aside.0.remove(&ObjectRef::Pod(facts.key.clone()));
         let Some(&task) = self.directory.tasks.get(&facts.key) else { return };
         let request = self.names.0.vector(&facts.request);
+        let volumes = self.pod_claims(task, facts);
         let job = job_key(facts).and_then(|key| self.directory.jobs.get(&key).copied());
         // The node it was on may be needed by nobody else.
         self.dirty.vacant.extend(self.cluster.task(task).home());
@@ -44,13 +45,14 @@ impl Intake<'_, '_> {
         let role = job.map_or(0, |job| self.join_job(task, job, facts));
         let queue = job.map(|job| self.cluster.job(job).spec.queue);
         let group = queue.and_then(|queue| self.cluster.groups.of(queue));
-        let class = self.class_of(facts, &request, group);
+        let class = self.class_of(facts, &request, group, volumes.needs.clone());
         self.write_facts(task, facts, request);
         self.observe(task, facts);
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
             *item.membership = Membership { job, role, subgroup: None, class };
             *item.marks = self.classes.get(class).marks.clone();
         }
+        self.write_volumes(task, volumes);
         if let Some(job) = job {
             self.join_subgroup(task, job);
         }
@@ -63,12 +65,14 @@ impl Intake<'_, '_> {
         facts: &PodFacts,
         request: &ResourceVec,
         group_rule: Option<GroupRuleId>,
+        volumes: VolumeNeeds,
     ) -> ClassId {
         let (near, symbols) = (&mut *self.near, &mut *self.symbols);
         near.learn(&facts.constraints.near);
         let matched = near.matching(&facts.key.namespace, &facts.labels);
         let (request, constraints) = (request.clone(), facts.constraints.clone());
-        self.classes.intern(Asks { request, constraints, group_rule, matched }, near, symbols)
+        let asks = Asks { request, constraints, group_rule, matched, volumes };
+        self.classes.intern(asks, near, symbols)
     }
 
     /// Takes the task off the members of its job, unless that is the job given.
@@ -210,6 +214,7 @@ impl Intake<'_, '_> {
         item.identity.uid = Name::default();
         *item.observed = Observed::default();
         *item.assumed = Assumed(None);
+        self.drop_claims(task);
         self.dirty.vacant.push(task);
     }
 

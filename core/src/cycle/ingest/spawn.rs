@@ -8,11 +8,12 @@ use crate::delta::{ClusterDelta, DomainMember, PodFacts};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::near::{Marks, Neighbours};
 use crate::world::{
-    Allocatable, Assumed, Directory, DomainPath, DomainSpec, DomainSpot, DomainTotals, Idle,
-    JobAllocated, JobBackoff, JobCounts, JobIdentity, JobKey, JobMembers, JobSpec, JobVerdict,
-    Labels, LastTransaction, Membership, NodeIdentity, NodePlace, NodeRules, NodeTails, Observed,
-    Pipelined, PrioritySource, QueueDeserved, QueueIdentity, QueueSpec, QueueUse, Releasing,
-    Request, RequestTail, Seat, TaskIdentity, TaskTraits, Tenants, Unasked, Used,
+    Allocatable, Assumed, Attachments, Directory, DomainPath, DomainSpec, DomainSpot, DomainTotals,
+    Idle, JobAllocated, JobBackoff, JobCounts, JobIdentity, JobKey, JobMembers, JobSpec,
+    JobVerdict, Labels, LastTransaction, Membership, NodeIdentity, NodePlace, NodeRules, NodeTails,
+    Observed, Pipelined, PrioritySource, QueueDeserved, QueueIdentity, QueueSpec, QueueUse,
+    Releasing, Request, RequestTail, Seat, TaskIdentity, TaskTraits, TaskVolumes, Tenants, Unasked,
+    Used,
 };
 
 /// Name of the queue every path ends in.
@@ -110,7 +111,7 @@ impl Maker<'_> {
                 Unasked::default(),
             );
             let place = (NodePlace::default(), Tenants::default(), DomainPath::default());
-            let rules = (NodeRules::default(), Neighbours::default());
+            let rules = (NodeRules::default(), Neighbours::default(), Attachments::default());
             let node = world.spawn((identity, rules, room, place)).id();
             // Merely mentioned by a pod that does not take or hold room on it, it goes again.
             world.resource_mut::<Dirty>().vacant.push(node);
@@ -132,7 +133,7 @@ impl Maker<'_> {
             let place =
                 (Membership::default(), Seat::default(), Labels::default(), Marks::default());
             let state = (Observed::default(), Assumed::default(), LastTransaction::default());
-            world.spawn((facts, request, place, state)).id()
+            world.spawn((facts, request, place, state, TaskVolumes::default())).id()
         });
     }
 

@@ -8,7 +8,7 @@ use bevy_ecs::prelude::World;
 use super::Dirty;
 use super::intake::{Intake, SetAside};
 use super::spawn::ROOT_QUEUE;
-use super::{domains, groups, neighbours};
+use super::{domains, groups, neighbours, volumes};
 use crate::delta::ObjectRef;
 use crate::ids::Name;
 use crate::world::{
@@ -22,6 +22,7 @@ pub(super) fn sweep(world: &mut World) {
         let run = world.run_system_cached(resolve_priorities);
         debug_assert!(run.is_ok(), "the parameters are resources and queries that always exist");
     }
+    volumes::look_again(world, &mut dirty);
     for entity in std::mem::take(&mut dirty.vacant) {
         remove_if_vacant(world, entity, &mut dirty);
     }
@@ -38,6 +39,9 @@ pub(super) fn sweep(world: &mut World) {
     }
     if dirty.nodes || dirty.domains {
         domains::rebuild(world);
+    }
+    if dirty.nodes || dirty.volumes {
+        volumes::restock(world);
     }
 }
 

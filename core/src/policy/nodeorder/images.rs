@@ -41,11 +41,12 @@ mod tests {
     use crate::delta::Constraints;
     use crate::near::Near;
     use crate::resource::ResourceVec;
-    use crate::world::Symbols;
+    use crate::world::{Symbols, VolumeNeeds};
 
     fn asks(constraints: Constraints) -> Asks {
         let request = ResourceVec::default();
-        Asks { request, constraints, group_rule: None, matched: Vec::new() }
+        let (matched, volumes) = (Vec::new(), VolumeNeeds::default());
+        Asks { request, constraints, group_rule: None, matched, volumes }
     }
 
     #[test]

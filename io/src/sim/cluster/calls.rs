@@ -15,6 +15,11 @@ impl Cluster {
         for intent in intents {
             match intent {
                 Intent::Bind { pod, uid, node } => self.bind(pod, uid, node, now_ms),
+                Intent::FixClaim { claim, volume, node, pod } => {
+                    if let Err(reason) = self.fix_claim(claim, volume.as_ref(), node) {
+                        self.unfixed.insert(pod.clone(), reason);
+                    }
+                }
                 Intent::Evict { pod, uid, .. } => self.evict(pod, uid, now_ms),
                 Intent::Nominate { pod, uid, node } => self.nominate(pod, uid, node.as_ref()),
                 Intent::GroupStatus { group, phase, report } => {
@@ -35,6 +40,9 @@ impl Cluster {
     }
 
     fn try_bind(&mut self, key: &ObjectKey, uid: &Name, node: &Name) -> Result<(), String> {
+        if let Some(reason) = self.unfixed.remove(key) {
+            return Err(reason);
+        }
         self.pass_fail_bind(key)?;
         if !self.has_node(node) {
             return Err(format!("node {node} is gone"));

@@ -147,10 +147,12 @@ impl Cluster {
         let note = self.notes.remove(key).unwrap_or_default();
         let Some(Object::Pod(pod)) = self.store.remove(ObjectKind::Pod, key) else { return };
         self.touch(ObjectKind::Pod, key);
+        self.drop_claims(key, &pod);
         if self.recreate && note.comes_back {
             self.uids += 1;
             let successor = successor(*pod, self.uids, at_ms);
             self.store.set(key.clone(), Object::Pod(Box::new(successor)));
+            self.make_claims(key, at_ms);
             self.notes.insert(key.clone(), PodNote::default());
         }
     }

@@ -7,6 +7,7 @@
 mod calls;
 mod kubelet;
 mod store;
+mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,6 +36,8 @@ pub struct Cluster {
     /// What is already planned for a pod, or remembered about it.
     notes: BTreeMap<ObjectKey, PodNote>,
     fail_bind: BTreeMap<ObjectKey, Option<u32>>,
+    /// Pods whose claims could not be bound as decided: their binds fail.
+    unfixed: BTreeMap<ObjectKey, String>,
     changed: Vec<(ObjectKind, ObjectKey)>,
     changed_set: BTreeSet<(ObjectKind, ObjectKey)>,
     outcomes: Vec<ClusterDelta>,
@@ -64,6 +67,7 @@ impl Cluster {
             leaving: 0,
             notes: BTreeMap::new(),
             fail_bind: BTreeMap::new(),
+            unfixed: BTreeMap::new(),
             changed: Vec::new(),
             changed_set: BTreeSet::new(),
             outcomes: Vec::new(),
@@ -96,6 +100,7 @@ impl Cluster {
             self.store.set(key.clone(), object);
             self.touch(kind, &key);
             if kind == ObjectKind::Pod {
+                self.make_claims(&key, at_ms);
                 self.plan_applied(&key, at_ms);
             }
         }
@@ -123,6 +128,8 @@ impl Cluster {
             } else if *kind == ObjectKind::Pod {
                 self.notes.entry(key.clone()).or_default().comes_back = false;
                 self.begin_leaving(key, at_ms);
+            } else if *kind == ObjectKind::PersistentVolumeClaim {
+                self.remove_claim(key);
             } else {
                 self.store.remove(*kind, key);
                 self.touch(*kind, key);

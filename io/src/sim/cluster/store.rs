@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use muster_core::ids::ObjectKey;
 
-use crate::objects::{Metadata, Object, ObjectKind, Pod, PodGroup, Queue};
+use crate::objects::{
+    Metadata, Node, Object, ObjectKind, PersistentVolume, PersistentVolumeClaim, Pod, PodGroup,
+    Queue, StorageClass,
+};
 
 /// Objects by kind and key.
 #[derive(Debug, Default)]
@@ -61,6 +64,50 @@ impl Store {
         }
     }
 
+    pub(super) fn node(&self, name: &str) -> Option<&Node> {
+        match self.get(ObjectKind::Node, &ObjectKind::Node.key(None, name)) {
+            Some(Object::Node(node)) => Some(node),
+            _ => None,
+        }
+    }
+
+    pub(super) fn claim(&self, key: &ObjectKey) -> Option<&PersistentVolumeClaim> {
+        match self.get(ObjectKind::PersistentVolumeClaim, key) {
+            Some(Object::PersistentVolumeClaim(claim)) => Some(claim),
+            _ => None,
+        }
+    }
+
+    pub(super) fn claim_mut(&mut self, key: &ObjectKey) -> Option<&mut PersistentVolumeClaim> {
+        match self.by_kind.get_mut(&ObjectKind::PersistentVolumeClaim)?.get_mut(key) {
+            Some(Object::PersistentVolumeClaim(claim)) => Some(claim),
+            _ => None,
+        }
+    }
+
+    pub(super) fn volume_mut(&mut self, name: &str) -> Option<&mut PersistentVolume> {
+        let key = ObjectKind::PersistentVolume.key(None, name);
+        match self.by_kind.get_mut(&ObjectKind::PersistentVolume)?.get_mut(&key) {
+            Some(Object::PersistentVolume(volume)) => Some(volume),
+            _ => None,
+        }
+    }
+
+    pub(super) fn class(&self, name: &str) -> Option<&StorageClass> {
+        match self.get(ObjectKind::StorageClass, &ObjectKind::StorageClass.key(None, name)) {
+            Some(Object::StorageClass(class)) => Some(class),
+            _ => None,
+        }
+    }
+
+    pub(super) fn classes(&self) -> impl Iterator<Item = &StorageClass> {
+        let classes = self.by_kind.get(&ObjectKind::StorageClass).into_iter().flatten();
+        classes.filter_map(|(_, object)| match object {
+            Object::StorageClass(class) => Some(&**class),
+            _ => None,
+        })
+    }
+
     /// Every key, kind by kind.
     pub(super) fn keys(&self) -> impl Iterator<Item = (ObjectKind, &ObjectKey)> {
         self.by_kind.iter().flat_map(|(kind, map)| map.keys().map(|key| (*kind, key)))
@@ -68,7 +115,7 @@ impl Store {
 }
 
 /// What an applied object keeps of the one it replaces: identity always, the status unless one is
-/// given, and of a pod the node it is on.
+/// given, of a pod the node it is on, of claims and volumes each other.
 pub(super) fn inherit(new: &mut Object, old: &Object) {
     if let (Some(new), Some(old)) = (new.metadata_mut(), old.metadata()) {
         inherit_identity(new, old);
@@ -83,6 +130,18 @@ pub(super) fn inherit(new: &mut Object, old: &Object) {
             keep_status(&mut new.status, &old.status);
             if new.spec.node_name.is_none() {
                 new.spec.node_name.clone_from(&old.spec.node_name);
+            }
+        }
+        (Object::PersistentVolumeClaim(new), Object::PersistentVolumeClaim(old)) => {
+            keep_status(&mut new.status, &old.status);
+            if new.spec.volume_name.is_none() {
+                new.spec.volume_name.clone_from(&old.spec.volume_name);
+            }
+        }
+        (Object::PersistentVolume(new), Object::PersistentVolume(old)) => {
+            keep_status(&mut new.status, &old.status);
+            if new.spec.claim_ref.is_none() {
+                new.spec.claim_ref.clone_from(&old.spec.claim_ref);
             }
         }
         _ => {}

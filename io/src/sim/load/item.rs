@@ -100,6 +100,10 @@ fn object(
         ObjectKind::HyperNode => Object::HyperNode(decode(value)?),
         ObjectKind::PriorityClass => Object::PriorityClass(decode(value)?),
         ObjectKind::Namespace => Object::Namespace(decode(value)?),
+        ObjectKind::PersistentVolume => Object::PersistentVolume(decode(value)?),
+        ObjectKind::PersistentVolumeClaim => Object::PersistentVolumeClaim(decode(value)?),
+        ObjectKind::StorageClass => Object::StorageClass(decode(value)?),
+        ObjectKind::CsiNode => Object::CsiNode(decode(value)?),
         _ => return inert(kind, value),
     };
     check(&object, owner)?;

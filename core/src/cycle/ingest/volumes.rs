@@ -1,0 +1,231 @@
+//! Second and third pass, storage: objects taken in, pods looked at again when what their claims
+//! rest on changed, and the stock of free volumes taken in anew.
+
+use std::collections::BTreeMap;
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::{In, World};
+
+use super::Dirty;
+use super::intake::Intake;
+use crate::delta::{ClaimFacts, ObjectRef, PodFacts, StorageClassFacts, VolumeFacts};
+use crate::ids::{Name, ObjectKey};
+use crate::resource::ResourceVec;
+use crate::world::{Choice, Claimant, Cluster, Pick, Resolved, TaskStatus, TaskVolumes, holds};
+
+impl Intake<'_, '_> {
+    pub(super) fn volume(&mut self, name: &Name, facts: Option<VolumeFacts>) {
+        self.set_aside.0.remove(&ObjectRef::Volume(name.clone()));
+        if let Some(claims) = self.cluster.volumes.known.set_volume(name, facts) {
+            self.dirty.volumes = true;
+            self.dirty.claims.extend(claims);
+        }
+    }
+
+    pub(super) fn claim(&mut self, key: &ObjectKey, facts: Option<ClaimFacts>) {
+        self.set_aside.0.remove(&ObjectRef::Claim(key.clone()));
+        if self.cluster.volumes.known.set_claim(key, facts) {
+            self.dirty.volumes = true;
+            self.dirty.claims.insert(key.clone());
+        }
+    }
+
+    pub(super) fn storage_class(&mut self, name: &Name, facts: Option<StorageClassFacts>) {
+        self.set_aside.0.remove(&ObjectRef::StorageClass(name.clone()));
+        let claims = self.cluster.volumes.known.set_class(name, facts);
+        self.dirty.claims.extend(claims);
+    }
+
+    pub(super) fn csi_node(&mut self, name: &Name, limits: Option<Vec<(Name, u32)>>) {
+        self.set_aside.0.remove(&ObjectRef::CsiNode(name.clone()));
+        self.cluster.volumes.known.set_limits(name, limits);
+        if let Some(&node) = self.directory.nodes.get(name) {
+            self.write_limits(node);
+        }
+    }
+
+    /// Writes what a node can attach into its column. The limits may come before the node or after.
+    pub(super) fn write_limits(&mut self, node: Entity) {
+        let Ok(mut item) = self.cluster.nodes.get_mut(node) else { return };
+        let limits = self.cluster.volumes.known.limits(&item.identity.name);
+        let mut attachments = item.attachments.clone();
+        attachments.0.iter_mut().for_each(|entry| entry.limit = None);
+        for (driver, limit) in limits {
+            attachments.entry(self.symbols.intern(driver)).limit = Some(*limit);
+        }
+        attachments.prune();
+        if *item.attachments != attachments {
+            *item.attachments = attachments;
+            self.cluster.log.touch(item.place.row);
+        }
+    }
+
+    /// Notes which claims a pod has, and looks at them.
+    pub(super) fn pod_claims(&mut self, task: Entity, facts: &PodFacts) -> Resolved {
+        let before = self.cluster.task(task).volumes;
+        if before.claims.is_empty() && facts.claims.is_empty() {
+            return Resolved::default();
+        }
+        if before.claims != facts.claims || self.cluster.task(task).identity.uid.is_empty() {
+            self.drop_claims(task);
+            for claim in &facts.claims {
+                let key = ObjectKey::new(facts.key.namespace.clone(), claim.name.clone());
+                self.cluster.volumes.known.add_user(&key, task);
+                self.look_if_shared(key);
+            }
+        }
+        let claimant = Claimant { pod: &facts.key, uid: &facts.uid, claims: &facts.claims };
+        let resolved = self.cluster.volumes.resolve(claimant);
+        if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
+            item.volumes.claims.clone_from(&facts.claims);
+        }
+        resolved
+    }
+
+    /// The pod has none of its claims any more.
+    pub(super) fn drop_claims(&mut self, task: Entity) {
+        let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
+        let claims = std::mem::take(&mut item.volumes.claims);
+        let namespace = item.identity.key.namespace.clone();
+        self.dirty.volumes |= !item.volumes.picks.is_empty();
+        item.volumes.picks.clear();
+        for claim in claims {
+            let key = ObjectKey::new(namespace.clone(), claim.name);
+            self.cluster.volumes.known.remove_user(&key, task);
+            self.look_if_shared(key);
+        }
+    }
+
+    /// Which claim it is matters as soon as a second pod has it, and no longer once one is left.
+    fn look_if_shared(&mut self, claim: ObjectKey) {
+        if matches!(self.cluster.volumes.known.users(&claim).take(3).count(), 1 | 2) {
+            self.dirty.claims.insert(claim);
+        }
+    }
+
+    /// Writes what was found out about a pod's claims; its contribution is out of all totals.
+    pub(super) fn write_volumes(&mut self, task: Entity, resolved: Resolved) {
+        let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
+        let rules = self.classes.get(item.membership.class).volumes.clone();
+        // A volume of a driver is something asked for, as in Volcano.
+        item.traits.best_effort &= resolved.needs.attach.is_empty();
+        let volumes = &mut *item.volumes;
+        self.dirty.volumes |= !volumes.picks.is_empty() || !resolved.open.is_empty();
+        // What it holds stays with the claim it is for; the rest is free when the stock is taken in.
+        let pick = |claim: &Name| {
+            let at = volumes.open.iter().position(|open| open == claim)?;
+            volumes.picks.get(at).copied()
+        };
+        let picks: Vec<Pick> = resolved.open.iter().filter_map(pick).collect();
+        *volumes = TaskVolumes {
+            claims: std::mem::take(&mut volumes.claims),
+            trouble: resolved.trouble,
+            open: resolved.open,
+            kept: resolved.kept,
+            rules,
+            picks,
+        };
+    }
+
+    /// Looks at the claims of a pod again and moves it to the class that fits now.
+    fn reclass(&mut self, task: Entity) {
+        let Ok(item) = self.cluster.tasks.get(task) else { return };
+        let (key, uid) = (item.identity.key.clone(), item.identity.uid.clone());
+        let (claims, class) = (item.volumes.claims.clone(), item.membership.class);
+        let request = ResourceVec { hot: item.request.0, tail: item.tail.0.clone() };
+        let resolved =
+            self.cluster.volumes.resolve(Claimant { pod: &key, uid: &uid, claims: &claims });
+        let needs = resolved.needs.clone();
+        let (near, symbols) = (&mut *self.near, &mut *self.symbols);
+        let class = self.classes.with_volumes(class, needs, near, symbols);
+        self.cluster.detach(task);
+        if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
+            item.membership.class = class;
+            item.traits.best_effort = request.is_empty_but_pods();
+        }
+        self.write_volumes(task, resolved);
+        self.cluster.attach(task);
+    }
+}
+
+/// Looks again at every pod whose claims changed, or what they rest on.
+pub(super) fn look_again(world: &mut World, dirty: &mut Dirty) {
+    if dirty.claims.is_empty() {
+        return;
+    }
+    let claims: Vec<ObjectKey> = std::mem::take(&mut dirty.claims).into_iter().collect();
+    let run = world.run_system_cached_with(reclass_users, claims);
+    debug_assert!(run.is_ok(), "the parameters are resources and queries that always exist");
+    dirty.volumes |= std::mem::take(&mut world.resource_mut::<Dirty>().volumes);
+}
+
+fn reclass_users(In(claims): In<Vec<ObjectKey>>, mut intake: Intake<'_, '_>) {
+    let known = &intake.cluster.volumes.known;
+    let mut tasks: Vec<Entity> = claims.iter().flat_map(|claim| known.users(claim)).collect();
+    tasks.sort_unstable();
+    tasks.dedup();
+    for task in tasks {
+        intake.reclass(task);
+    }
+}
+
+/// Takes in the volumes that may be had, and gives those that were held to whom they were held for.
+pub(super) fn restock(world: &mut World) {
+    let run = world.run_system_cached(restock_all);
+    debug_assert!(run.is_ok(), "the parameters are resources and queries that always exist");
+}
+
+fn restock_all(mut intake: Intake<'_, '_>) {
+    let holders = holders(&intake.cluster);
+    let Intake { cluster, symbols, .. } = &mut intake;
+    if holders.is_empty() && cluster.volumes.has_no_stock() {
+        return;
+    }
+    let mut volumes = std::mem::take(&mut *cluster.volumes);
+    let before = volumes.restock(cluster.columns().rules, symbols);
+    *cluster.volumes = volumes;
+    let numbers = cluster.volumes.numbers();
+    for (_, _, task) in holders {
+        give_again(cluster, task, &before, &numbers);
+    }
+}
+
+/// Gives a task what it held before the stock was taken in, else the best there is.
+fn give_again(
+    cluster: &mut Cluster<'_, '_>,
+    task: Entity,
+    before: &[Name],
+    numbers: &BTreeMap<Name, u32>,
+) {
+    let Ok(mut item) = cluster.tasks.get_mut(task) else { return };
+    let picks = std::mem::take(&mut item.volumes.picks);
+    let former = |pick: &Pick| match pick {
+        Pick::Found(item) => numbers.get(&before[*item as usize]).map(|&n| Pick::Found(n)),
+        other => Some(*other),
+    };
+    let wishes = item.volumes.open.len();
+    let binding = item.status().0 == TaskStatus::Binding;
+    let kept: Option<Vec<Pick>> = picks.iter().map(former).collect();
+    match kept.filter(|kept| kept.len() == wishes && cluster.volumes.are_free(kept)) {
+        Some(kept) => cluster.repick(task, Choice::Former(&kept)),
+        // Its bind is under way with what it had: nothing else is promised to it.
+        None if binding => cluster.repick(task, Choice::Former(&vec![Pick::Nothing; wishes])),
+        None => cluster.repick(task, Choice::Best),
+    }
+}
+
+/// Tasks that hold volumes or should, those that are being bound first.
+fn holders(cluster: &Cluster<'_, '_>) -> Vec<(bool, ObjectKey, Entity)> {
+    let waiting = cluster.volumes.known.waiting_users().into_iter();
+    let mut holders: Vec<_> = waiting
+        .filter_map(|task| cluster.tasks.get(task).ok())
+        .filter(|task| task.volumes.has_wishes())
+        .filter(|task| holds(task.status().0) || !task.volumes.picks.is_empty())
+        .map(|task| {
+            let waits = task.status().0 != TaskStatus::Binding;
+            (waits, task.identity.key.clone(), task.entity)
+        })
+        .collect();
+    holders.sort();
+    holders
+}

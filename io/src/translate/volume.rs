@@ -1,0 +1,249 @@
+//! Storage objects to facts, and the claims of a pod.
+
+use muster_core::delta::{
+    AccessModes, BindingMode, ClaimFacts, ClaimOrigin, ClaimRef, ClaimState, CsiNodeFacts,
+    NodeTerm, Operator, PodClaim, Requirement, StorageClassFacts, VolumeFacts, VolumeMode,
+    VolumeState,
+};
+use muster_core::ids::Name;
+use muster_core::resource::Quantity;
+
+use super::about::{About, pairs, parse_bool};
+use super::{TranslateError, selector};
+use crate::objects::{
+    CsiNode, ObjectKind, PersistentVolume, PersistentVolumeClaim, Pod, ResourceMap, StorageClass,
+    TopologyTerm,
+};
+
+/// A provisioner that makes nothing.
+const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
+
+/// Written on a claim when its volume is to be made for a node.
+pub(crate) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+
+/// Written on a claim when it has its volume for good.
+const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
+
+/// The older way of a claim to name its class.
+const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+
+/// Marks of a default class.
+pub(crate) const IS_DEFAULT: [&str; 2] = [
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+];
+
+pub(super) fn volume(object: &PersistentVolume) -> Result<VolumeFacts, TranslateError> {
+    let about = About::new(ObjectKind::PersistentVolume, &object.metadata)?;
+    let spec = &object.spec;
+    let claim = spec.claim_ref.as_ref().map(|claim| {
+        about.check_name("spec.claimRef.name", &claim.name)?;
+        let key = ObjectKind::PersistentVolumeClaim.key(claim.namespace.as_deref(), &claim.name);
+        Ok(ClaimRef { key, uid: claim.uid.as_deref().unwrap_or_default().into() })
+    });
+    let claim = claim.transpose()?;
+    let required = spec.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref());
+    let affinity = required.map(|required| {
+        let terms = required.node_selector_terms.iter().enumerate().map(|(at, term)| {
+            let field = format!("spec.nodeAffinity.required.nodeSelectorTerms[{at}]");
+            selector::node_term(&about, term, &field)
+        });
+        terms.collect::<Result<Vec<_>, _>>()
+    });
+    let driver = spec.csi.as_ref().map(|csi| csi.driver.as_str()).unwrap_or_default();
+    let leaving = object.metadata.deletion_timestamp.is_some();
+    let state = match object.status.phase.as_deref().unwrap_or_default() {
+        "" | "Available" => VolumeState::Usable,
+        // On its way to the claim it names; without one nobody can tell whose it is.
+        "Pending" | "Bound" if claim.is_some() => VolumeState::Usable,
+        "Pending" | "Bound" | "Released" | "Failed" => VolumeState::Spent,
+        other => {
+            let known = "Pending, Available, Bound, Released or Failed";
+            return Err(not_one_of(&about, "status.phase", other, known));
+        }
+    };
+    Ok(VolumeFacts {
+        name: about.name(),
+        labels: pairs(&object.metadata.labels),
+        capacity: storage(&about, &spec.capacity, "spec.capacity.storage")?,
+        modes: access_modes(&about, &spec.access_modes)?,
+        mode: volume_mode(&about, spec.volume_mode.as_deref())?,
+        class: spec.storage_class_name.as_deref().unwrap_or_default().into(),
+        claim,
+        affinity: affinity.transpose()?,
+        driver: Some(Name::from(driver)).filter(|driver| !driver.is_empty()),
+        state: if leaving { VolumeState::Spent } else { state },
+    })
+}
+
+pub(super) fn claim(object: &PersistentVolumeClaim) -> Result<ClaimFacts, TranslateError> {
+    let metadata = &object.metadata;
+    let about = About::new(ObjectKind::PersistentVolumeClaim, metadata)?;
+    let spec = &object.spec;
+    let volume = spec.volume_name.as_deref().unwrap_or_default();
+    let volume = about.optional_name("spec.volumeName", volume)?;
+    let class = metadata.annotations.get(BETA_CLASS).or(spec.storage_class_name.as_ref());
+    let selector = spec
+        .selector
+        .as_ref()
+        .map(|selector| selector::label_selector(&about, selector, "spec.selector"));
+    let node = metadata.annotations.get(SELECTED_NODE).map_or("", String::as_str);
+    let owner = metadata.owner_references.iter().find(|owner| owner.controller);
+    Ok(ClaimFacts {
+        key: about.key(),
+        uid: about.uid(),
+        owner: owner.map(|owner| owner.uid.as_str().into()),
+        state: claim_state(&about, object)?,
+        volume,
+        class: class.map(|class| class.as_str().into()),
+        size: storage(&about, &spec.resources.requests, "spec.resources.requests.storage")?,
+        modes: access_modes(&about, &spec.access_modes)?,
+        mode: volume_mode(&about, spec.volume_mode.as_deref())?,
+        selector: selector.transpose()?,
+        selected_node: about
+            .optional_name(&format!("metadata.annotations[{SELECTED_NODE:?}]"), node)?,
+    })
+}
+
+fn claim_state(
+    about: &About<'_>,
+    object: &PersistentVolumeClaim,
+) -> Result<ClaimState, TranslateError> {
+    let completed = object.metadata.annotations.contains_key(BIND_COMPLETED);
+    let named = object.spec.volume_name.as_ref().is_some_and(|name| !name.is_empty());
+    let phase = object.status.phase.as_deref().unwrap_or_default();
+    match phase {
+        "" | "Pending" | "Bound" | "Lost" if object.metadata.deletion_timestamp.is_some() => {
+            Ok(ClaimState::Leaving)
+        }
+        "Lost" => Ok(ClaimState::Lost),
+        // A file that names the volume and no phase means a claim that has it.
+        "" | "Bound" if named => Ok(ClaimState::Bound),
+        "Pending" if named && completed => Ok(ClaimState::Bound),
+        "" | "Pending" | "Bound" => Ok(ClaimState::Pending),
+        other => Err(not_one_of(about, "status.phase", other, "Pending, Bound or Lost")),
+    }
+}
+
+pub(super) fn class(object: &StorageClass) -> Result<StorageClassFacts, TranslateError> {
+    let about = About::new(ObjectKind::StorageClass, &object.metadata)?;
+    let provisioner = object.provisioner.as_str();
+    if provisioner.is_empty() {
+        let problem = format!("is missing; expected a driver's name, or {NO_PROVISIONER}");
+        return Err(about.fail("provisioner", problem));
+    }
+    let binding = match object.volume_binding_mode.as_deref().unwrap_or_default() {
+        "" | "Immediate" => BindingMode::Immediate,
+        "WaitForFirstConsumer" => BindingMode::WaitForFirstConsumer,
+        other => {
+            let known = "Immediate or WaitForFirstConsumer";
+            return Err(not_one_of(&about, "volumeBindingMode", other, known));
+        }
+    };
+    let marks = IS_DEFAULT.iter().filter_map(|key| object.metadata.annotations.get(*key));
+    let topologies = object.allowed_topologies.iter().enumerate();
+    Ok(StorageClassFacts {
+        name: about.name(),
+        created: about.created(),
+        provisioner: (provisioner != NO_PROVISIONER).then(|| provisioner.into()),
+        binding,
+        is_default: marks.filter_map(|text| parse_bool(text)).any(|mark| mark),
+        topologies: topologies
+            .map(|(at, term)| topology(&about, term, &format!("allowedTopologies[{at}]")))
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+fn topology(
+    about: &About<'_>,
+    term: &TopologyTerm,
+    field: &str,
+) -> Result<NodeTerm, TranslateError> {
+    let tests = term.match_label_expressions.iter().enumerate().map(|(at, test)| {
+        let field = |part: &str| format!("{field}.matchLabelExpressions[{at}].{part}");
+        if test.key.is_empty() {
+            return Err(about.fail(field("key"), "is missing; expected a label key"));
+        }
+        if test.values.is_empty() {
+            return Err(about.fail(field("values"), "is empty; expected at least one value"));
+        }
+        let values = test.values.iter().map(|value| value.as_str().into()).collect();
+        Ok(Requirement { key: test.key.as_str().into(), operator: Operator::In, values })
+    });
+    Ok(NodeTerm { labels: tests.collect::<Result<_, _>>()?, fields: Vec::new() })
+}
+
+pub(super) fn csi_node(object: &CsiNode) -> Result<CsiNodeFacts, TranslateError> {
+    let about = About::new(ObjectKind::CsiNode, &object.metadata)?;
+    let mut limits = Vec::new();
+    for (at, driver) in object.spec.drivers.iter().enumerate() {
+        if driver.name.is_empty() {
+            let problem = "is missing; expected a driver's name";
+            return Err(about.fail(format!("spec.drivers[{at}].name"), problem));
+        }
+        if let Some(count) = driver.allocatable.count {
+            let count = about.count(&format!("spec.drivers[{at}].allocatable.count"), count)?;
+            limits.push((Name::from(driver.name.as_str()), count));
+        }
+    }
+    limits.sort();
+    Ok(CsiNodeFacts { node: about.name(), limits })
+}
+
+/// Claims the volumes of a pod name, sorted, each once.
+pub(super) fn claims_of(about: &About<'_>, pod: &Pod) -> Result<Vec<PodClaim>, TranslateError> {
+    let mut claims = Vec::new();
+    for (at, volume) in pod.spec.volumes.iter().enumerate() {
+        if let Some(source) = &volume.persistent_volume_claim {
+            let field = format!("spec.volumes[{at}].persistentVolumeClaim.claimName");
+            about.check_name(&field, &source.claim_name)?;
+            let name = source.claim_name.as_str().into();
+            claims.push(PodClaim { name, origin: ClaimOrigin::Named });
+        } else if volume.ephemeral.is_some() {
+            about.check_name(&format!("spec.volumes[{at}].name"), &volume.name)?;
+            let name = volume.ephemeral_claim(&pod.metadata.name).into();
+            claims.push(PodClaim { name, origin: ClaimOrigin::Ephemeral });
+        }
+    }
+    claims.sort();
+    claims.dedup_by(|a, b| a.name == b.name);
+    Ok(claims)
+}
+
+fn storage(
+    about: &About<'_>,
+    amounts: &ResourceMap,
+    field: &str,
+) -> Result<Quantity, TranslateError> {
+    let text = amounts.get("storage");
+    text.map_or(Ok(Quantity::ZERO), |text| about.quantity(text, || field.to_owned()))
+}
+
+fn access_modes(about: &About<'_>, modes: &[String]) -> Result<AccessModes, TranslateError> {
+    let mut set = AccessModes::default();
+    for (at, mode) in modes.iter().enumerate() {
+        set = set.with(match mode.as_str() {
+            "ReadWriteOnce" => AccessModes::ONCE,
+            "ReadOnlyMany" => AccessModes::READ_MANY,
+            "ReadWriteMany" => AccessModes::MANY,
+            "ReadWriteOncePod" => AccessModes::ONCE_POD,
+            other => {
+                let known = "ReadWriteOnce, ReadOnlyMany, ReadWriteMany or ReadWriteOncePod";
+                return Err(not_one_of(about, &format!("spec.accessModes[{at}]"), other, known));
+            }
+        });
+    }
+    Ok(set)
+}
+
+fn volume_mode(about: &About<'_>, text: Option<&str>) -> Result<VolumeMode, TranslateError> {
+    match text.unwrap_or_default() {
+        "" | "Filesystem" => Ok(VolumeMode::Filesystem),
+        "Block" => Ok(VolumeMode::Block),
+        other => Err(not_one_of(about, "spec.volumeMode", other, "Filesystem or Block")),
+    }
+}
+
+fn not_one_of(about: &About<'_>, field: &str, given: &str, known: &str) -> TranslateError {
+    about.fail(field, format!("{given:?} is not known; expected {known}"))
+}
