@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput};
-use muster_benches::{Shape, config, criterion, is_smoke, pool, size};
+use muster_benches::{Company, Shape, config, criterion, is_smoke, pool, size};
 use muster_core::ids::TimeMs;
 use muster_core::intent::DecisionOp;
 use muster_core::scheduler::Scheduler;
@@ -32,6 +32,34 @@ fn allocate(c: &mut Criterion) {
                     let binds =
                         outcome.decisions.iter().filter(|d| d.op == DecisionOp::Bind).count();
                     assert_eq!(binds, shape.waiting(), "every gang fits");
+                },
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
+/// As many pods as nodes, with different rules about each other: all in the same order of magnitude,
+/// or a rule looks at all nodes for every pod.
+fn company(c: &mut Criterion) {
+    let mut group = c.benchmark_group("cycle::company");
+    group.sample_size(10);
+    let nodes = size(5_000, 32);
+    group.throughput(Throughput::Elements(nodes as u64));
+    for (company, name) in Company::ALL {
+        group.bench_function(format!("{name}/nodes={nodes}/pods={nodes}"), |b| {
+            b.iter_batched_ref(
+                || {
+                    let mut scheduler = Scheduler::new(&config(), pool(2));
+                    scheduler.feed(company.deltas(nodes, nodes));
+                    scheduler
+                },
+                |scheduler| {
+                    let outcome = scheduler.run_cycle(TimeMs(0));
+                    let binds =
+                        outcome.decisions.iter().filter(|d| d.op == DecisionOp::Bind).count();
+                    assert_eq!(binds, nodes, "every pod has a place");
                 },
                 BatchSize::PerIteration,
             );
@@ -97,6 +125,7 @@ fn idle(c: &mut Criterion) {
 fn main() {
     let mut criterion = criterion().configure_from_args();
     allocate(&mut criterion);
+    company(&mut criterion);
     ingest(&mut criterion);
     refuse(&mut criterion);
     idle(&mut criterion);

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use muster_core::config::SchedulerConfig;
 use muster_core::delta::{
-    ClusterDelta, Constraints, GroupPhase, NodeFacts, Ownership, PodFacts, PodGroupFacts, PodPhase,
+    ClusterDelta, Constraints, GroupPhase, Heed, NearFacts, NearTerm, NodeFacts, Operator,
+    Ownership, PodFacts, PodGroupFacts, PodPhase, PodSelector, Requirement, SelectorPart, Spread,
+    Unmet,
 };
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::{Quantity, ResourceList};
@@ -70,6 +72,81 @@ impl Shape {
     }
 }
 
+/// What the pods of a gang ask of each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// Nothing.
+    Plain,
+    /// No two on a node.
+    ApartOnHosts,
+    /// Nodes even.
+    EvenHosts,
+    /// Zones even.
+    EvenZones,
+    /// Zones and nodes even.
+    EvenZonesAndHosts,
+    /// Zones and nodes even if possible.
+    RatherEven,
+}
+
+impl Company {
+    /// Every kind, with the name of its bench.
+    pub const ALL: [(Self, &'static str); 6] = [
+        (Self::Plain, "plain"),
+        (Self::ApartOnHosts, "apart-on-hosts"),
+        (Self::EvenHosts, "even-hosts"),
+        (Self::EvenZones, "even-zones"),
+        (Self::EvenZonesAndHosts, "even-zones-and-hosts"),
+        (Self::RatherEven, "rather-even"),
+    ];
+
+    /// One gang of so many pods on an empty cluster.
+    pub fn deltas(self, nodes: usize, members: usize) -> Vec<ClusterDelta> {
+        let mut deltas = Shape { nodes, gangs: 1, members, running: 0 }.deltas();
+        for delta in &mut deltas {
+            if let ClusterDelta::Pod(facts) = delta {
+                facts.labels = vec![("app".into(), "web".into())];
+                facts.constraints.near = self.rules();
+            }
+        }
+        deltas
+    }
+
+    fn rules(self) -> NearFacts {
+        const HOST: &str = "kubernetes.io/hostname";
+        let even = |key: &str, unmet| Spread {
+            pods: web(),
+            topology_key: key.into(),
+            max_skew: 1,
+            min_domains: None,
+            unmet,
+            node_affinity: Heed::Honor,
+            node_taints: Heed::Ignore,
+        };
+        let (must, should) = (Unmet::Wait, Unmet::GoAnyway);
+        let spread = match self {
+            Self::Plain | Self::ApartOnHosts => Vec::new(),
+            Self::EvenHosts => vec![even(HOST, must)],
+            Self::EvenZones => vec![even("zone", must)],
+            Self::EvenZonesAndHosts => vec![even("zone", must), even(HOST, must)],
+            Self::RatherEven => vec![even("zone", should), even(HOST, should)],
+        };
+        let apart = NearTerm { pods: web(), topology_key: HOST.into() };
+        let anti_affinity = if self == Self::ApartOnHosts { vec![apart] } else { Vec::new() };
+        NearFacts { anti_affinity, spread, ..NearFacts::default() }
+    }
+}
+
+/// Pods of the gang.
+fn web() -> PodSelector {
+    let app = Requirement { key: "app".into(), operator: Operator::In, values: vec!["web".into()] };
+    PodSelector(vec![SelectorPart {
+        namespaces: vec!["default".into()],
+        namespace_labels: None,
+        labels: Some(vec![app]),
+    }])
+}
+
 /// A generator of numbers that look random and are the same in every run.
 struct Dice(u64);
 
@@ -92,7 +169,10 @@ fn node(index: usize) -> ClusterDelta {
     let offer = [("cpu", 32), ("memory", 128 << 30), ("pods", 110), ("nvidia.com/gpu", 8)];
     ClusterDelta::Node(Box::new(NodeFacts {
         name: format!("n{index}").as_str().into(),
-        labels: vec![("zone".into(), format!("z{}", index % 16).as_str().into())],
+        labels: vec![
+            ("kubernetes.io/hostname".into(), format!("n{index}").as_str().into()),
+            ("zone".into(), format!("z{}", index % 16).as_str().into()),
+        ],
         taints: Vec::new(),
         unschedulable: false,
         allocatable: amounts(&offer),

@@ -12,7 +12,7 @@
 mod cluster;
 mod profile;
 
-pub use cluster::{Shape, config, pool};
+pub use cluster::{Company, Shape, config, pool};
 pub use profile::criterion;
 
 /// Is this the quick run that only checks that a bench works? Cargo says `--bench` where it is to be

@@ -222,7 +222,8 @@ impl Surroundings {
     }
 
     /// Raises what all rules say of a row once one task that room is held for there, and that makes
-    /// these marks, is taken out: a task is not in its own way.
+    /// these marks, is taken out: a task is not in its own way. Spread is not asked again: it was even
+    /// enough when the room was given, and pods that came since must not set reservations wandering.
     pub(crate) fn judge_without(&self, row: usize, own: &Marks, bar: &mut Bar) {
         let mut companions = Presence::default();
         for gauge in self.gauges.iter().filter(|gauge| gauge.rule.kind == RuleKind::Attract) {
@@ -234,13 +235,14 @@ impl Surroundings {
         let first = [companions.any() == 0, companions.staying == 0];
         let first = first.map(|none| none && self.own_companion);
         for (at, gauge) in self.gauges.iter().enumerate() {
-            let value = self.axes[gauge.axis].value_of[row];
-            let (mut count, mut least) = (gauge.at(value), self.outlook.least[at]);
-            if gauge.counts(row) && own.contains(gauge.rule.tally) {
-                count = count.without_one();
-                least = least.min(i64::from(count.staying));
+            if matches!(gauge.rule.kind, RuleKind::Spread(_)) {
+                continue;
             }
-            judge(gauge, value, count, first, least, bar);
+            let value = self.axes[gauge.axis].value_of[row];
+            let counted = gauge.counts(row) && own.contains(gauge.rule.tally);
+            let count = gauge.at(value);
+            let count = if counted { count.without_one() } else { count };
+            judge(gauge, value, count, first, self.outlook.least[at], bar);
         }
     }
 

@@ -90,12 +90,17 @@ fn rules(group: &str, index: usize) -> NearFacts {
     let port = HostPort { port: 80, protocol: Protocol::Tcp, address: None };
     let mut rules = NearFacts::default();
     match (group, index) {
-        ("a", 0 | 2) => rules.anti_affinity = vec![term("a", "host"), term("b", "zone")],
+        ("a", 0 | 2) => {
+            rules.anti_affinity = vec![term("a", "host"), term("b", "zone"), term("c", "rack")]
+        }
         ("a", _) => rules.ports = vec![port],
-        ("b", 0 | 2) => rules.affinity = vec![term("b", "zone")],
+        ("b", 0 | 2) => rules.affinity = vec![term("b", "zone"), term("b", "rack")],
         ("b", _) => rules.preferred = vec![(30, term("b", "host")), (-70, term("c", "zone"))],
         (_, 0 | 2) => rules.spread = vec![spread("zone", Unmet::Wait), spread("host", Unmet::Wait)],
-        _ => rules.spread = vec![spread("zone", Unmet::GoAnyway), spread("host", Unmet::GoAnyway)],
+        _ => {
+            rules.spread =
+                ["zone", "rack", "host"].map(|key| spread(key, Unmet::GoAnyway)).to_vec();
+        }
     }
     rules
 }
@@ -156,6 +161,7 @@ pub(crate) fn world() -> World {
             name: format!("n{index}").as_str().into(),
             labels: vec![
                 ("host".into(), format!("n{index}").as_str().into()),
+                ("rack".into(), format!("r{}", index % 2).as_str().into()),
                 ("zone".into(), format!("z{}", index / 3).as_str().into()),
             ],
             taints: Vec::new(),
