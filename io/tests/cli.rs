@@ -155,6 +155,38 @@ fn a_bad_configuration_is_exit_code_two() {
 }
 
 #[test]
+fn an_object_that_makes_no_sense_is_set_aside_and_the_rest_runs() {
+    let text = scenario(HOLDS)
+        .replace("  objects:\n", "  objects:\n  - {kind: QueueSpec, name: q, weight: -1}\n");
+    let path = file("aside.yaml", &text);
+    let output = muster(&["simulate", path.to_str().unwrap(), "-o", "json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        document["setAside"].to_string(),
+        r#"[{"object":"Queue q","reason":"spec.weight: -1 is not a weight; expected 1 to 65535"}]"#
+    );
+    assert_eq!(document["jobs"]["default/job"]["conditions"][0]["type"], "Scheduled");
+    assert!(stderr(&output).contains("warning: Queue q is set aside: spec.weight"));
+    let table = stdout(&muster(&["simulate", path.to_str().unwrap()]));
+    assert!(table.contains("Set aside\n  ✗ Queue q: spec.weight: -1 is not a weight"), "{table}");
+}
+
+#[test]
+fn a_test_run_warns_once_about_what_its_policies_ask_in_vain() {
+    let argument = "{name: predicates, arguments: {predicate.CacheEnable: true}}";
+    let config = format!(
+        "spec:\n  config: |\n    actions: allocate\n    tiers: [{{plugins: [{{name: gang}}, {argument}]}}]\n"
+    );
+    let text = scenario(HOLDS).replace("spec:\n", &config);
+    let (one, two) = (file("idle-1.yaml", &text), file("idle-2.yaml", &text));
+    let output = muster(&["test", one.to_str().unwrap(), two.to_str().unwrap()]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let said = "warning: predicate.CacheEnable of predicates has no effect: equal pods are always judged once\n";
+    assert_eq!(stderr(&output).matches(said).count(), 1, "{}", stderr(&output));
+}
+
+#[test]
 fn wrong_usage_is_exit_code_two() {
     for args in [
         &["test"][..],

@@ -230,3 +230,23 @@ fn a_queue_and_those_above_it_are_told_what_they_use_when_it_changes() {
     }
     assert_eq!(queue_reports(&mut scheduler, 2, [node("n2").offer("cpu", 4).into()]), []);
 }
+
+#[test]
+fn the_example_on_the_page_is_what_the_program_prints() {
+    use muster::sim::{load, report, run};
+
+    let page = include_str!("../../docs/semantics/status.md");
+    let block = |fence: &str| page.split_once(fence).unwrap().1.split_once("```").unwrap().0;
+    let scenario = load::load_text("status.md", block("```yaml\n")).unwrap();
+    let config = muster::config::default_config().config;
+    let pool = muster_tests::policy::pool(1);
+    let result = run::run(&scenario, &config, &pool, run::Narration::Silent, &mut |_, _| {});
+    let mut out = Vec::new();
+    report::write_json(&result, &mut out).unwrap();
+    let printed = String::from_utf8(out).unwrap();
+    let lines: Vec<&str> = block("```json\n").lines().collect();
+    assert_eq!(lines.len(), 5);
+    for line in lines {
+        assert!(printed.contains(line), "{line}\nis not in\n{printed}");
+    }
+}

@@ -12,7 +12,7 @@ use muster_core::config::{
 };
 use thiserror::Error;
 
-use crate::config::{self, ConfigErrors, Parsed, advice, flags};
+use crate::config::{self, ConfigErrors, Parsed, advice, flags, words};
 
 /// Why the command failed.
 #[derive(Debug, Error)]
@@ -39,6 +39,7 @@ pub fn run(path: &Path, out: &mut dyn Write) -> Result<(), CheckConfigError> {
 pub fn report(source_name: &str, parsed: &Parsed, out: &mut dyn Write) -> io::Result<()> {
     let Parsed { config, warnings } = parsed;
     writeln!(out, "{source_name} is valid.")?;
+    write_list("In words", &words::sentences(config), out)?;
     write_actions(config, out)?;
     write_tiers(config, out)?;
     write_schedule(&config.tuning, out)?;

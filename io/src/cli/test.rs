@@ -1,5 +1,6 @@
 //! `muster test FILE-or-DIR…`: every Scenario below those paths against its own expectations.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -66,10 +67,12 @@ pub(super) fn run(args: &TestArgs, out: &mut dyn Write) -> Result<Outcome, CliEr
     let pool = args.threads.pool(None)?;
     let ink = stdout_ink();
     let mut trials = Vec::with_capacity(scenarios.len());
+    let mut warned = BTreeSet::new();
     for scenario in scenarios {
         let begun = Instant::now();
         let result = resolve_config(None, &scenario)
-            .map(|Parsed { config, .. }| {
+            .map(|Parsed { config, warnings }| {
+                warn_once(&mut warned, warnings);
                 run::run(&scenario, &config, &pool, Narration::Silent, &mut |_, _| {})
             })
             .map_err(|errors| errors.to_string());
@@ -90,6 +93,16 @@ pub(super) fn run(args: &TestArgs, out: &mut dyn Write) -> Result<Outcome, CliEr
         trials if trials.iter().all(Trial::passed) => Outcome::Done,
         _ => Outcome::Failed,
     })
+}
+
+/// Says what a configuration asks for in vain; what many Scenarios share is said once.
+fn warn_once(warned: &mut BTreeSet<String>, warnings: Vec<String>) {
+    for warning in warnings {
+        if !warned.contains(&warning) {
+            eprintln!("warning: {warning}");
+            warned.insert(warning);
+        }
+    }
 }
 
 /// Breaches shown of one Scenario.

@@ -133,7 +133,13 @@ pub(super) fn assemble(
         .collect()
 }
 
+/// Actions that files for old versions of Volcano have; today's refuses the whole file for them.
+const REMOVED: [&str; 2] = ["elect", "reserve"];
+
 fn unknown_action(name: &str) -> Problem {
+    if let Some(name) = REMOVED.into_iter().find(|removed| *removed == name) {
+        return Problem::RemovedAction { name };
+    }
     let hint = nearest::hint(name, catalog::actions().map(|spec| spec.name));
     Problem::UnknownAction { name: name.to_owned(), hint }
 }

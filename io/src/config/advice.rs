@@ -6,8 +6,8 @@
 use muster_core::config::catalog::Support;
 use muster_core::config::{ActionConfig, Gate, Gates, PluginConfig, SchedulerConfig};
 
-use super::flags;
 use super::gang_aware::ARGUMENT as GANG_AWARE;
+use super::{conflicts, flags};
 
 /// What should be known at every start, one sentence each.
 pub fn warnings(config: &SchedulerConfig) -> Vec<String> {
@@ -19,6 +19,7 @@ pub fn warnings(config: &SchedulerConfig) -> Vec<String> {
         say_idle_flags(plugin, &mut said);
     }
     say_evicting(config, &mut said);
+    said.extend(conflicts::warnings(config));
     said
 }
 
@@ -45,6 +46,7 @@ pub fn notes(config: &SchedulerConfig) -> Vec<String> {
         }
     }
     say_shadowed_queue_plugin(config, &mut said);
+    said.extend(conflicts::notes(config));
     said
 }
 
@@ -211,14 +213,14 @@ fn say_shadowed_queue_plugin(config: &SchedulerConfig, said: &mut Vec<String>) {
     }
 }
 
-fn plugins(config: &SchedulerConfig) -> impl Iterator<Item = &PluginConfig> {
+pub(super) fn plugins(config: &SchedulerConfig) -> impl Iterator<Item = &PluginConfig> {
     config.tiers.iter().flatten()
 }
 
-fn action<'c>(config: &'c SchedulerConfig, name: &str) -> Option<&'c ActionConfig> {
+pub(super) fn action<'c>(config: &'c SchedulerConfig, name: &str) -> Option<&'c ActionConfig> {
     config.actions.iter().find(|action| action.spec.name == name)
 }
 
-fn gang_aware(action: &ActionConfig) -> bool {
+pub(super) fn gang_aware(action: &ActionConfig) -> bool {
     action.arguments.bool(GANG_AWARE, false)
 }

@@ -94,6 +94,17 @@ pub(super) fn value(
         (Kind::Bool, Value::Text(text)) if go_bool(text).is_some() => {
             go_bool(text).map(ArgumentValue::Bool)
         }
+        (_, Value::Text(text)) if is_number(kind) && number(text).is_some() => {
+            let given = Node { value: number(text)?, at: node.at };
+            let instead = if default.is_empty() { "none" } else { default };
+            let why = format!(
+                "counts as {}; Volcano skips a number in quotes and goes on with its default \
+                 ({instead}), so remove the quotes",
+                given.value.described()
+            );
+            reader.warn(node.at, field, why);
+            value(reader, &given, field, kind, default)
+        }
         (Kind::Text, Value::Text(text)) => Some(ArgumentValue::Text(text.clone())),
         (Kind::OneOf(choices), Value::Text(text)) if choices.contains(&text.as_str()) => {
             Some(ArgumentValue::Text(text.clone()))
@@ -196,8 +207,17 @@ pub(super) fn expected(kind: ArgumentKind) -> String {
 
 /// How to turn what is there into what is wanted, where that is a matter of quotes.
 fn advice(kind: ArgumentKind, value: &Value) -> &'static str {
+    match value {
+        Value::Int(_) | Value::Float(_) | Value::Bool(_) if matches!(kind, ArgumentKind::Text) => {
+            "; put it in quotes"
+        }
+        _ => "",
+    }
+}
+
+fn is_number(kind: ArgumentKind) -> bool {
     use ArgumentKind as Kind;
-    let number = matches!(
+    matches!(
         kind,
         Kind::Int
             | Kind::IntFrom(_)
@@ -205,14 +225,13 @@ fn advice(kind: ArgumentKind, value: &Value) -> &'static str {
             | Kind::Float
             | Kind::FloatFrom(_)
             | Kind::Fraction
-    );
-    match value {
-        Value::Text(text) if number && text.parse::<f64>().is_ok() => "; remove the quotes",
-        Value::Int(_) | Value::Float(_) | Value::Bool(_) if matches!(kind, Kind::Text) => {
-            "; put it in quotes"
-        }
-        _ => "",
-    }
+    )
+}
+
+/// The number in a text, as it would be read without the quotes.
+fn number(text: &str) -> Option<Value> {
+    let whole = text.parse::<i64>().ok().map(Value::Int);
+    whole.or_else(|| text.parse().ok().filter(|number: &f64| number.is_finite()).map(Value::Float))
 }
 
 /// A bool as Go's `strconv.ParseBool` takes it, which Volcano applies to texts.

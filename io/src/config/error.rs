@@ -71,6 +71,12 @@ pub enum Problem {
         /// What may have been meant.
         hint: Hint,
     },
+    /// An action of older versions of Volcano.
+    #[error("the action `{name}` is gone from Volcano as well; take it out of the line")]
+    RemovedAction {
+        /// The name.
+        name: &'static str,
+    },
     /// A plugin that does not exist.
     #[error("there is no plugin `{}`{hint}", plain(name))]
     UnknownPlugin {

@@ -45,6 +45,9 @@ pub const FLAGS: [Flag; 25] = [
     flag(Gate::HyperNodeGradient, "enabledHyperNodeGradient", "which topology domains are tried"),
 ];
 
+/// Switches of older versions of Volcano, which today's skips.
+pub(super) const REMOVED: [&str; 2] = ["enableNamespaceOrder", "enabledNamespaceOrder"];
+
 const fn flag(gate: Gate, key: &'static str, words: &'static str) -> Flag {
     Flag { gate, key, words }
 }

@@ -6,11 +6,13 @@
 //!
 //! Reading order: the file becomes a `tree` of values with places, `reader` walks it, one module a
 //! section (`actions`, `tiers`, `schedule`, `metrics`) checks it against the core's catalog, and
-//! [`advice`] says what a valid policy leaves out.
+//! [`advice`] says what a valid policy leaves out, [`words`] what it means.
 
 pub mod error;
 pub mod flags;
 pub mod advice;
+pub mod words;
+mod conflicts;
 mod tree;
 mod reader;
 mod nearest;

@@ -146,8 +146,13 @@ fn unknown_names_are_refused_with_the_nearest_known_one() {
     );
     assert_eq!(
         errors("actions: elect\n"),
-        "conf.yaml:1:10: actions: there is no action `elect`; known are enqueue, allocate, backfill, \
-         preempt, reclaim, gangpreempt, gangreclaim, shuffle"
+        "conf.yaml:1:10: actions: the action `elect` is gone from Volcano as well; take it out of the \
+         line"
+    );
+    assert_eq!(
+        errors("actions: defragment\n"),
+        "conf.yaml:1:10: actions: there is no action `defragment`; known are enqueue, allocate, \
+         backfill, preempt, reclaim, gangpreempt, gangreclaim, shuffle"
     );
     assert_eq!(
         errors(&one_plugin("{name: gnag}")),
@@ -213,8 +218,12 @@ fn values_of_the_wrong_kind_are_refused() {
         text.split_once("]: ").or(text.split_once("time: ")).unwrap().1.to_owned()
     };
     assert_eq!(
-        argument("binpack", "binpack.cpu: \"10\""),
-        "expected a whole number of at least 0, found the text \"10\"; remove the quotes"
+        argument("binpack", "binpack.cpu: \"ten\""),
+        "expected a whole number of at least 0, found the text \"ten\""
+    );
+    assert_eq!(
+        argument("binpack", "binpack.cpu: \"1.5\""),
+        "expected a whole number of at least 0, found 1.5"
     );
     assert_eq!(argument("binpack", "binpack.weight: 10.0"), "expected a whole number, found 10.0");
     assert_eq!(
@@ -268,6 +277,27 @@ fn bools_that_volcano_parses_from_texts_are_taken() {
         let got = plugin(&parsed, "predicates").arguments.bool("predicate.CacheEnable", !value);
         assert_eq!(got, value, "{text}");
     }
+}
+
+#[test]
+fn a_number_in_quotes_counts_and_says_what_volcano_does() {
+    let parsed = accepted(&one_plugin("{name: binpack, arguments: {binpack.weight: \"10\"}}"));
+    assert_eq!(plugin(&parsed, "binpack").arguments.int("binpack.weight", 1), 10);
+    assert_eq!(
+        parsed.warnings[0],
+        "conf.yaml:3: tiers[0].plugins[0].arguments[\"binpack.weight\"]: counts as 10; Volcano skips \
+         a number in quotes and goes on with its default (1), so remove the quotes"
+    );
+    let parsed =
+        accepted(&one_plugin("{name: overcommit, arguments: {overcommit-factor: \"1.5\"}}"));
+    let factor = plugin(&parsed, "overcommit").arguments.float("overcommit-factor", 1.2);
+    assert!((factor - 1.5).abs() < f64::EPSILON);
+}
+
+#[test]
+fn switches_of_older_versions_are_taken_with_a_warning() {
+    let parsed = accepted(&one_plugin("{name: gang, enableNamespaceOrder: true}"));
+    assert!(parsed.warnings[0].contains("enableNamespaceOrder: has no effect"), "{parsed:?}");
 }
 
 #[test]

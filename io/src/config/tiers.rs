@@ -134,6 +134,11 @@ fn read_flags(reader: &mut Reader<'_>, entries: &[Entry], field: Field<'_>) -> G
     for entry in entries.iter().filter(|entry| !matches!(entry.key.as_str(), "name" | "arguments"))
     {
         let here = Field::Key(&field, &entry.key);
+        if flags::REMOVED.contains(&entry.key.as_str()) {
+            let why = "has no effect: Volcano no longer has namespaces take turns, nor does this";
+            reader.warn(entry.key_at, here, why);
+            continue;
+        }
         let Some(gate) = flags::gate(&entry.key) else {
             reader.error(entry.key_at, here, unknown_key(&entry.key));
             continue;

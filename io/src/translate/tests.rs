@@ -365,3 +365,41 @@ fn what_cannot_be_translated_can_be_set_aside() {
     assert_eq!(object, ObjectRef::PodGroup(ObjectKey::new("default", "g")));
     assert_eq!(reason, "spec.minMember: -1 is not a count; expected 0 or more");
 }
+
+#[test]
+fn a_rule_that_makes_no_sense_is_the_object_s_fault_and_not_the_file_s() {
+    let fault = |object: &Object| translate(object, &OwnerRule::simulation()).unwrap_err().fault;
+    let affinity = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "Within"}]}]
+    }}});
+    let waiting = json!({"affinity": affinity});
+    assert_eq!(fault(&pod(&waiting)), Fault::Object);
+    let queue = read(json!({"metadata": {"name": "q"}, "spec": {"weight": -1}}));
+    assert_eq!(fault(&Object::Queue(Box::new(queue))), Fault::Object);
+    assert_eq!(fault(&group(&json!({"minMember": -1}))), Fault::Input);
+    // On its node it keeps its room.
+    let placed = pod(&json!({"affinity": affinity, "nodeName": "n1"}));
+    assert!(translate(&placed, &OwnerRule::simulation()).is_ok());
+}
+
+#[test]
+fn what_a_status_says_is_read_back_and_what_others_say_is_not() {
+    let mut object = group(&json!({"minMember": 1}));
+    let Object::PodGroup(group) = &mut object else { panic!("not a group") };
+    let entry = |kind: &str, status: &str| crate::objects::PodGroupCondition {
+        kind: kind.into(),
+        status: status.into(),
+        reason: "NotEnoughTasks".into(),
+        message: "few".into(),
+    };
+    group.status.running = 4;
+    group.status.conditions =
+        vec![entry("Scheduled", "False"), entry("Unschedulable", "True"), entry("Audited", "True")];
+    let ClusterDelta::PodGroup(facts) = delta(&object) else { panic!("not a group") };
+    assert_eq!(facts.report.running, 4);
+    let [held] = &facts.report.conditions[..] else { panic!("{:?}", facts.report) };
+    assert_eq!(
+        (held.kind, &*held.reason),
+        (muster_core::status::ConditionKind::Unschedulable, "NotEnoughTasks")
+    );
+}

@@ -1,13 +1,15 @@
 //! The rules of the embedded cluster, one test each.
 
-use muster_core::delta::{ClusterDelta, GroupPhase};
+use muster_core::delta::{ClusterDelta, GroupPhase, QueueState};
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::intent::Intent;
-use muster_core::status::GroupReport;
+use muster_core::resource::Quantity;
+use muster_core::status::{Condition, GroupReport, QueueReport};
+use muster_core::verdict::Reason;
 
 use super::super::scenario::{Delay, Deletion, FailBind, Kubelet, Scenario};
 use super::Cluster;
-use crate::objects::{Node, Object, ObjectKind, Pod, PodGroup};
+use crate::objects::{Node, Object, ObjectKind, Pod, PodGroup, PodGroupCondition};
 
 fn scenario(objects: Vec<Object>) -> Scenario {
     Scenario {
@@ -353,6 +355,65 @@ fn nominations_and_phases_are_written_once() {
     cluster.changed_set.clear();
     cluster.call(&calls, 1000);
     assert!(cluster.changed.is_empty());
+}
+
+#[test]
+fn a_status_is_stored_and_only_a_new_phase_is_news() {
+    let mut group = PodGroup::default();
+    group.metadata.name = "g".into();
+    let foreign = PodGroupCondition { kind: "Audited".into(), ..PodGroupCondition::default() };
+    group.status.conditions.push(foreign.clone());
+    let mut cluster = Cluster::new(&scenario(vec![Object::PodGroup(Box::new(group))]));
+    cluster.changed.clear();
+    cluster.changed_set.clear();
+    let write = |condition: Condition| Intent::GroupStatus {
+        group: key("g"),
+        phase: GroupPhase::Pending,
+        report: GroupReport { failed: 2, conditions: vec![condition], ..GroupReport::default() },
+    };
+    let stuck = Condition::unschedulable("NotEnoughTasks", (1, 1), Reason::GangIncomplete, "few");
+    cluster.call(&[write(stuck)], 0);
+    assert_eq!(cluster.changed.len(), 1, "the phase was not written before");
+    cluster.changed.clear();
+    cluster.changed_set.clear();
+    cluster.call(&[write(Condition::scheduled())], 0);
+    assert!(cluster.changed.is_empty());
+    let status = &cluster.group(&key("g")).unwrap().status;
+    assert_eq!(status.failed, 2);
+    let kinds: Vec<_> = status.conditions.iter().map(|entry| entry.kind.as_str()).collect();
+    assert_eq!(kinds, ["Audited", "Scheduled"], "what others wrote stays, ours is replaced");
+}
+
+#[test]
+fn a_queue_keeps_its_state_and_gets_one_where_it_has_none() {
+    let queue = |name: &str, state: Option<&str>| {
+        let mut queue = crate::objects::Queue::default();
+        queue.metadata.name = name.into();
+        queue.status.state = state.map(Into::into);
+        Object::Queue(Box::new(queue))
+    };
+    let objects = vec![queue("new", None), queue("odd", Some("Unknown"))];
+    let mut cluster = Cluster::new(&scenario(objects));
+    let write = |name: &str| Intent::QueueStatus {
+        queue: name.into(),
+        report: QueueReport {
+            state: QueueState::Open,
+            allocated: vec![("cpu".into(), Quantity::from_units(3))],
+            deserved: Vec::new(),
+            share_ppm: 0,
+            borrowed: Vec::new(),
+        },
+    };
+    cluster.call(&[write("new"), write("odd"), write("never-was")], 0);
+    let status = |name: &str| {
+        let key = ObjectKind::Queue.key(None, name);
+        let Some(Object::Queue(queue)) = cluster.store.get(ObjectKind::Queue, &key) else {
+            panic!("{name} is there");
+        };
+        (queue.status.state.clone(), queue.status.allocated["cpu"].to_string())
+    };
+    assert_eq!(status("new"), (Some("Open".into()), "3".into()));
+    assert_eq!(status("odd"), (Some("Unknown".into()), "3".into()));
 }
 
 #[test]
