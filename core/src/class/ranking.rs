@@ -14,7 +14,7 @@ use super::tree::{CLOSED, Tournament};
 use super::{Class, ClassId, Classes};
 use crate::config::Tuning;
 use crate::kernel::fit::{self, Fit};
-use crate::near::{Marks, News, Surroundings};
+use crate::near::{News, Surroundings};
 use crate::policy::{Bar, Pairing, Policies};
 use crate::resource::Tail;
 use crate::world::{Around, ChangeLog, LogMark, NodeColumns, NodeTails, Symbols};
@@ -240,12 +240,11 @@ impl Ranking {
         (0..self.bars.len() as u32).map(|row| self.bar(row))
     }
 
-    /// What keeps a task of the class off the row room is held for it on. The task itself counts as
-    /// a pod there, and is not in its own way.
-    pub fn bar_of_held(&self, row: u32, marks: &Marks) -> Bar {
+    /// What keeps a task of the class off the row room was held for it on, the task itself taken out.
+    pub fn bar_of_held(&self, row: u32) -> Bar {
         let mut bar = self.bars[row as usize];
         if let Some(near) = &self.near {
-            near.judge_without(row as usize, marks, &mut bar);
+            near.judge_held(row as usize, &mut bar);
         }
         bar
     }

@@ -345,7 +345,7 @@ fn redeem(
     let start = statement.checkpoint();
     let unpipelined = statement.unpipeline(&mut scene.cluster, task);
     debug_assert!(unpipelined.is_ok(), "the task was pipelined a moment ago");
-    let bar = scene.ranking(class).bar(row);
+    let bar = scene.ranking(class).bar_of_held(row);
     if bar.is_closed() {
         return None;
     }

@@ -139,11 +139,6 @@ impl Gauge {
         self.total
     }
 
-    /// Is the row counted?
-    pub(super) fn counts(&self, row: usize) -> bool {
-        self.counts_for[row] != NO_VALUE
-    }
-
     /// Number of values.
     pub(super) fn domains(&self) -> usize {
         self.domains

@@ -60,12 +60,6 @@ impl Presence {
         self.staying = self.staying + to.staying - from.staying;
         self.leaving = self.leaving + to.leaving - from.leaving;
     }
-
-    /// One pod less of those that stay.
-    fn without_one(mut self) -> Self {
-        self.staying = self.staying.saturating_sub(1);
-        self
-    }
 }
 
 /// The pods on a node by tally, sorted; tallies nobody makes are absent.
@@ -122,10 +116,5 @@ impl Marks {
     /// The tallies, sorted.
     pub fn tallies(&self) -> &[Tally] {
         self.0.as_deref().unwrap_or_default()
-    }
-
-    /// Does the task make the tally?
-    pub fn contains(&self, tally: Tally) -> bool {
-        self.tallies().binary_search(&tally).is_ok()
     }
 }

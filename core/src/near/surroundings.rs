@@ -10,7 +10,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::gauge::{Axis, Gauge, NO_VALUE};
 use super::rules::{NearFilters, NearScores, RuleKind, SpreadRule};
-use super::{Marks, Neighbours, Presence};
+use super::{Neighbours, Presence};
 use crate::class::Class;
 use crate::delta::{Heed, TaintEffect, Unmet};
 use crate::kernel::ratio::SCORE_SCALE;
@@ -221,28 +221,14 @@ impl Surroundings {
         judge(gauge, value, gauge.at(value), self.outlook.first, self.outlook.least[at], bar);
     }
 
-    /// Raises what all rules say of a row once one task that room is held for there, and that makes
-    /// these marks, is taken out: a task is not in its own way. Spread is not asked again: it was even
-    /// enough when the room was given, and pods that came since must not set reservations wandering.
-    pub(crate) fn judge_without(&self, row: usize, own: &Marks, bar: &mut Bar) {
-        let mut companions = Presence::default();
-        for gauge in self.gauges.iter().filter(|gauge| gauge.rule.kind == RuleKind::Attract) {
-            let counted = gauge.counts(row) && own.contains(gauge.rule.tally);
-            let total = gauge.total();
-            let total = if counted { total.without_one() } else { total };
-            companions.shift(Presence::default(), total);
-        }
-        let first = [companions.any() == 0, companions.staying == 0];
-        let first = first.map(|none| none && self.own_companion);
+    /// Raises what all rules but spread say of a row room was held on. Spread is not asked again: it
+    /// was even enough when the room was given, and pods that came since must not set reservations
+    /// wandering.
+    pub(crate) fn judge_held(&self, row: usize, bar: &mut Bar) {
         for (at, gauge) in self.gauges.iter().enumerate() {
-            if matches!(gauge.rule.kind, RuleKind::Spread(_)) {
-                continue;
+            if !matches!(gauge.rule.kind, RuleKind::Spread(_)) {
+                self.judge(at, self.axes[gauge.axis].value_of[row], bar);
             }
-            let value = self.axes[gauge.axis].value_of[row];
-            let counted = gauge.counts(row) && own.contains(gauge.rule.tally);
-            let count = gauge.at(value);
-            let count = if counted { count.without_one() } else { count };
-            judge(gauge, value, count, first, self.outlook.least[at], bar);
         }
     }
 
