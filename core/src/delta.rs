@@ -35,6 +35,10 @@ pub enum ClusterDelta {
     Domain(Box<DomainFacts>),
     /// The domain is gone.
     DomainGone(Name),
+    /// A quota of a namespace was added or changed.
+    Quota(Box<QuotaFacts>),
+    /// The quota is gone.
+    QuotaGone(ObjectKey),
     /// An object could not be understood: it is counted and reported, and whatever was known of it
     /// before no longer holds.
     SetAside {
@@ -78,6 +82,8 @@ pub enum ObjectRef {
     PriorityClass(Name),
     /// A topology domain.
     Domain(Name),
+    /// A quota of a namespace.
+    Quota(ObjectKey),
 }
 
 impl fmt::Display for ObjectRef {
@@ -89,6 +95,7 @@ impl fmt::Display for ObjectRef {
             Self::Queue(name) => write!(f, "Queue {name}"),
             Self::PriorityClass(name) => write!(f, "PriorityClass {name}"),
             Self::Domain(name) => write!(f, "HyperNode {name}"),
+            Self::Quota(key) => write!(f, "ResourceQuota {key}"),
         }
     }
 }
@@ -292,6 +299,8 @@ pub struct PodGroupFacts {
     pub min_task_member: Vec<(Name, u32)>,
     /// `spec.minResources`.
     pub min_resources: Option<ResourceList>,
+    /// Longest wait the group names itself, in milliseconds.
+    pub wait_ms: Option<i64>,
     /// `spec.priorityClassName`.
     pub priority_class: Option<Name>,
     /// Annotation or label, if given.
@@ -401,6 +410,17 @@ pub enum QueueState {
     Closing,
     /// Takes none.
     Closed,
+}
+
+/// A quota of a namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuotaFacts {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// What the namespace may have, by the names quotas use (`requests.cpu`, `count/pods`).
+    pub hard: ResourceList,
+    /// What it has, as the cluster last counted it.
+    pub used: ResourceList,
 }
 
 /// A priority class.

@@ -15,7 +15,8 @@ use crate::policy::Policies;
 use crate::resource::Quantity;
 use crate::verdict::Reason;
 use crate::world::{
-    self, ChangeLog, ClusterTotals, Directory, DomainIndex, Names, PriorityClasses, Symbols,
+    self, ChangeLog, ClusterTotals, ClusterUse, Directory, DomainIndex, Names, PriorityClasses,
+    Quotas, Symbols,
 };
 
 /// A scheduler with all it knows.
@@ -56,6 +57,8 @@ impl Scheduler {
         world.init_resource::<PriorityClasses>();
         world.init_resource::<DomainIndex>();
         world.init_resource::<ClusterTotals>();
+        world.init_resource::<ClusterUse>();
+        world.init_resource::<Quotas>();
         world.init_resource::<ChangeLog>();
         world.init_resource::<Inbox>();
         world.init_resource::<Dirty>();
@@ -200,4 +203,8 @@ pub struct QueueView {
     pub capability: Vec<(Name, Quantity)>,
     /// Room kept for it, sorted by name.
     pub guarantee: Vec<(Name, Quantity)>,
+    /// What it uses beyond its due, sorted by name; empty where no plugin says what is due.
+    pub borrowed: Vec<(Name, Quantity)>,
+    /// What is odd about its limits or its place in the tree, for people.
+    pub warnings: Vec<String>,
 }

@@ -15,7 +15,6 @@ use muster_tests::policy::pool;
 const AFFINITY: &str = "affinity between pods";
 const EVICTION: &str = "preempt and reclaim";
 const PORTS: &str = "host ports";
-const QUEUES: &str = "the queue plugins";
 const SPREAD: &str = "topology spread";
 
 /// Scenarios that are ahead of the code, by path below `tests/scenarios`.
@@ -43,10 +42,6 @@ const WAITING: &[(&str, &str)] = &[
     ("preempt/pod-slots-count-too", EVICTION),
     ("preempt/priority-before-efficiency", EVICTION),
     ("preempt/two-small-for-one-big", EVICTION),
-    ("queues/capability-is-a-ceiling", QUEUES),
-    ("queues/delete-lets-one-in", QUEUES),
-    ("queues/guarantee-is-kept-free", QUEUES),
-    ("queues/weights-one-to-three", QUEUES),
     ("reclaim/efficiency-before-priority", EVICTION),
     ("reclaim/fairness-before-efficiency", EVICTION),
     ("reclaim/impossible-head", EVICTION),

@@ -1,29 +1,46 @@
-//! Action `enqueue`: admits jobs whose queue takes them.
+//! Action `enqueue`: admits jobs whose queue takes them and to whom no plugin objects.
 //!
-//! Reads: jobs that are pending, their queues. Writes: phase, verdict.
+//! Queues in their order, jobs of a queue in theirs; a job that is turned away does not stop the next.
+//! Admission moves what was promised and nothing that queues or jobs are ordered by, so one pass in
+//! sorted order is the same as turn after turn.
+//!
+//! Reads: jobs that are pending, their queues, quotas. Writes: phase, verdict, what was admitted.
+
+use std::collections::BTreeMap;
 
 use bevy_ecs::entity::Entity;
 
 use super::Admission;
 use super::drive::Scene;
 use crate::delta::{GroupPhase, QueueState};
+use crate::policy::{Desk, OrderKey};
 use crate::verdict::{Reason, Verdict};
-use crate::world::Cluster;
 
 pub(super) fn enqueue(mut scene: Scene<'_, '_>) {
-    let pending: Vec<Entity> = scene
-        .cluster
-        .jobs
-        .iter()
-        .filter(|job| job.identity.present && job.spec.phase == GroupPhase::Pending)
-        .map(|job| job.entity)
-        .collect();
-    for job in pending {
-        match admit(&scene.cluster, job) {
-            Ok(()) => scene.cluster.job_mut(job).spec.phase = GroupPhase::Inqueue,
-            Err(verdict) => scene.judge(job, Some(verdict)),
+    scene.quotas.admitted.clear();
+    for job in pending_in_order(&scene) {
+        if let Err(verdict) = admit(&mut scene, job) {
+            scene.judge(job, Some(verdict));
         }
     }
+}
+
+/// Jobs that wait for admission, by queue order, then by job order.
+fn pending_in_order(scene: &Scene<'_, '_>) -> Vec<Entity> {
+    let mut queues: BTreeMap<Entity, OrderKey> = BTreeMap::new();
+    let mut pending: Vec<((OrderKey, Entity, OrderKey), Entity)> = Vec::new();
+    for job in &scene.cluster.jobs {
+        if !job.identity.present || job.spec.phase != GroupPhase::Pending {
+            continue;
+        }
+        let queue = queues.entry(job.spec.queue).or_insert_with(|| {
+            scene.policies.queue_key(&scene.cluster, &scene.cluster.queue(job.spec.queue))
+        });
+        let key = scene.policies.job_key(&scene.cluster, &job);
+        pending.push(((queue.clone(), job.spec.queue, key), job.entity));
+    }
+    pending.sort();
+    pending.into_iter().map(|(_, job)| job).collect()
 }
 
 /// May the job be tried? Without the `enqueue` action the question is asked when it is met.
@@ -34,18 +51,28 @@ pub(super) fn is_admitted(scene: &mut Scene<'_, '_>, job: Entity) -> bool {
     if scene.settings.admission == Admission::Enqueue {
         return false;
     }
-    let admitted = admit(&scene.cluster, job);
-    if admitted.is_ok() {
-        scene.cluster.job_mut(job).spec.phase = GroupPhase::Inqueue;
-    }
-    let verdict = admitted.err();
+    let verdict = admit(scene, job).err();
     let passed = verdict.is_none();
     scene.judge(job, verdict);
     passed
 }
 
-fn admit(cluster: &Cluster<'_, '_>, job: Entity) -> Result<(), Verdict> {
-    let queue = cluster.queue(cluster.job(job).spec.queue);
+/// Admits the job, or says why not.
+fn admit(scene: &mut Scene<'_, '_>, job: Entity) -> Result<(), Verdict> {
+    let item = scene.cluster.job(job);
+    queue_takes_jobs(scene, item.spec.queue)?;
+    let desk =
+        Desk { names: &scene.names.0, quotas: &scene.quotas, evictions: scene.settings.evictions };
+    scene.policies.job_enqueueable(&scene.cluster, &desk, &item)?;
+    let (namespace, asked) = (&item.identity.key.object().namespace, &item.spec.min_quota);
+    scene.quotas.admit(namespace, asked);
+    scene.cluster.set_phase(job, GroupPhase::Inqueue);
+    Ok(())
+}
+
+/// No plugin can let a job into a queue that is not there or not open.
+fn queue_takes_jobs(scene: &Scene<'_, '_>, queue: Entity) -> Result<(), Verdict> {
+    let queue = scene.cluster.queue(queue);
     let name = &queue.identity.name;
     if !queue.identity.present {
         let message = format!("queue {name:?} does not exist; create it or name another one");

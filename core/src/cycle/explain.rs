@@ -31,10 +31,10 @@ pub(super) fn shortfall(
     shortfall: &Shortfall,
     lacks: &str,
 ) -> Verdict {
-    if let Some(objection) = &shortfall.objection
+    if let Some((class, objection)) = &shortfall.objection
         && shortfall.classes.is_empty()
     {
-        return objection.clone();
+        return refusal(scene, job, *class, objection, shortfall.placed);
     }
     if wants_topology(scene, job) && shortfall.is_empty() {
         let message =
@@ -50,6 +50,29 @@ pub(super) fn shortfall(
         return Verdict::new(Reason::NotEnoughResources, message);
     };
     class_shortfall(scene, job, class, shortfall.placed, lacks)
+}
+
+/// A queue's objection. Where it rests on what the cluster has left for the queue, what the nodes
+/// themselves have left says more.
+fn refusal(
+    scene: &mut Scene<'_, '_>,
+    job: Entity,
+    class: ClassId,
+    objection: &Verdict,
+    placed: u32,
+) -> Verdict {
+    if objection.reason != Reason::NotEnoughResources {
+        return objection.clone();
+    }
+    let of_nodes = {
+        let lacks = short_dims(scene, class);
+        class_shortfall(scene, job, class, placed, &lacks)
+    };
+    let room = scene.ranking(class).best().is_some();
+    if of_nodes.reason == Reason::NotEnoughResources && room {
+        return Verdict::new(Reason::QueueOverCapability, objection.message.clone());
+    }
+    of_nodes
 }
 
 /// What the nodes lack for the class that failed first.

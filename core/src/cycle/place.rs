@@ -32,8 +32,8 @@ pub(super) struct Shortfall {
     pub(super) placed: u32,
     /// Classes that found none, in the order they failed.
     pub(super) classes: Vec<ClassId>,
-    /// A queue's objection.
-    pub(super) objection: Option<Verdict>,
+    /// A queue's objection, with the class of tasks it was about.
+    pub(super) objection: Option<(ClassId, Verdict)>,
 }
 
 impl Shortfall {
@@ -207,12 +207,15 @@ fn tasks(
     while let Some(task) = part.pop() {
         let class = scene.cluster.task(task).membership.class;
         // Nothing is freed while placing, so what one task of a class did not find no other will.
-        if short.classes.contains(&class) {
+        let refused = short.objection.as_ref().is_some_and(|(of, _)| *of == class);
+        if refused || short.classes.contains(&class) {
             continue;
         }
         match one(scene, statement, job, task, rows) {
             Placement::Kept => {}
-            Placement::Refused(objection) => drop(short.objection.get_or_insert(objection)),
+            Placement::Refused(objection) => {
+                short.objection.get_or_insert((class, objection));
+            }
             Placement::NoRoom => short.classes.push(class),
             Placement::Placed => {
                 short.placed += 1;
@@ -277,7 +280,12 @@ fn one(
         debug_assert!(unpipelined.is_ok(), "the task was pipelined a moment ago");
     }
     let queue = scene.cluster.queue(scene.cluster.job(job).spec.queue);
-    let allowed = scene.policies.allocatable(&scene.cluster, &queue, scene.classes.get(class));
+    let allowed = scene.policies.allocatable(
+        &scene.cluster,
+        &scene.names.0,
+        &queue,
+        scene.classes.get(class),
+    );
     if let Err(objection) = allowed {
         return Placement::Refused(objection);
     }

@@ -12,7 +12,8 @@ use crate::intent::Intent;
 use crate::verdict::Verdict;
 use crate::world::{JobKey, JobReadOnlyItem, JobVerdict, TaskStatus};
 
-/// When the next cycle is due even if nothing happens: the end of the first pause of a job.
+/// When the next cycle is due even if nothing happens: the end of the first pause, or of the first
+/// patience, of a job.
 #[derive(Clone, Copy, Debug, Default, Resource)]
 pub(crate) struct NextDue(pub(crate) Option<TimeMs>);
 
@@ -23,6 +24,10 @@ pub(super) fn reflect(mut scene: Scene<'_, '_>, mut due: ResMut<'_, NextDue>) {
     for job in &scene.cluster.jobs {
         if let Some(until) = job.backoff.until.filter(|&until| until > now) {
             due.0 = Some(due.0.map_or(until, |due| due.min(until)));
+        }
+        let waits = job.spec.phase == GroupPhase::Pending || job.counts.pending() > 0;
+        if let Some(end) = scene.policies.deadline(&job).filter(|&end| waits && end > now) {
+            due.0 = Some(due.0.map_or(end, |due| due.min(end)));
         }
         if job.verdict.0.as_ref().is_some_and(|verdict| verdict.message == OUT_OF_TIME) {
             due.0 = Some(now);
@@ -37,8 +42,8 @@ pub(super) fn reflect(mut scene: Scene<'_, '_>, mut due: ResMut<'_, NextDue>) {
         }
     }
     for (job, phase, verdict) in news {
+        scene.cluster.set_phase(job, phase);
         let mut item = scene.cluster.job_mut(job);
-        item.spec.phase = phase;
         if let Some(verdict) = verdict {
             *item.verdict = JobVerdict(verdict);
         }

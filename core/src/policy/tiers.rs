@@ -6,11 +6,14 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Resource;
 use glam::I64Vec2;
 
-use super::{Bar, Obstacle, Pairing, Point, Policy, Purpose, SearchSpace, Unit, Vote, build};
+use super::{
+    Ballot, Bar, Claims, Desk, Obstacle, Pairing, Point, Policy, Portion, Purpose, SearchSpace,
+    Unit, Vote, build,
+};
 use crate::class::Class;
 use crate::config::{Gates, SchedulerConfig};
 use crate::ids::{Name, TimeMs};
-use crate::resource::ResourceNames;
+use crate::resource::{ResourceNames, ResourceVec};
 use crate::verdict::Verdict;
 use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem, TaskReadOnlyItem};
 
@@ -42,7 +45,10 @@ pub struct OrderKey {
 
 impl OrderKey {
     /// Plugins that may order one kind of thing; tasks use the last key for their number.
-    pub const KEYS: usize = 8;
+    pub const KEYS: usize = 12;
+
+    /// Keys a plugin has for a queue; two plugins may order queues.
+    pub const PER_QUEUE: usize = Self::KEYS / 2;
 
     /// Compares what plugins said, leaving the tie-breaks out.
     pub fn cmp_rules(&self, other: &Self) -> Ordering {
@@ -76,6 +82,11 @@ impl Policies {
         for list in &mut self.at {
             list.sort_by_key(|&index| (self.entries[index].tier, index));
         }
+    }
+
+    /// Has any plugin a say there?
+    pub fn is_asked(&self, point: Point) -> bool {
+        !self.at[point as usize].is_empty()
     }
 
     fn at(&self, point: Point) -> impl Iterator<Item = &dyn Policy> {
@@ -135,11 +146,12 @@ impl Policies {
         cluster: &Cluster<'_, '_>,
         queue: &QueueReadOnlyItem<'_, '_>,
     ) -> OrderKey {
-        OrderKey {
-            keys: self.keys(Point::QueueOrder, |policy| policy.queue_order(cluster, queue)),
-            created: queue.identity.created,
-            uid: queue.identity.uid.clone(),
+        let mut keys = [0; OrderKey::KEYS];
+        let blocks = keys.chunks_exact_mut(OrderKey::PER_QUEUE);
+        for (block, policy) in blocks.zip(self.at(Point::QueueOrder)) {
+            block.copy_from_slice(&policy.queue_order(cluster, queue));
         }
+        OrderKey { keys, created: queue.identity.created, uid: queue.identity.uid.clone() }
     }
 
     /// Task order: plugins first, then the number at the end of the name, then age, then uid.
@@ -202,10 +214,55 @@ impl Policies {
     pub fn allocatable(
         &self,
         cluster: &Cluster<'_, '_>,
+        names: &ResourceNames,
         queue: &QueueReadOnlyItem<'_, '_>,
         class: &Class,
     ) -> Result<(), Verdict> {
-        self.at(Point::Allocatable).try_for_each(|policy| policy.allocatable(cluster, queue, class))
+        let mut asked = self.at(Point::Allocatable);
+        asked.try_for_each(|policy| policy.allocatable(cluster, names, queue, class))
+    }
+
+    /// Division of the cluster: the first plugin that divides counts; none where nobody does.
+    pub fn apportion(&self, claims: &Claims<'_>) -> Option<Vec<Portion>> {
+        self.at(Point::Apportion).next().map(|policy| policy.apportion(claims))
+    }
+
+    /// Admission: a rejection ends it with its reason, a permit ends it at its tier, silence agrees.
+    pub fn job_enqueueable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        desk: &Desk<'_>,
+        job: &JobReadOnlyItem<'_, '_>,
+    ) -> Result<(), Verdict> {
+        for tier in self.tiers_at(Point::JobEnqueueable) {
+            let mut permitted = false;
+            for policy in tier {
+                match policy.job_enqueueable(cluster, desk, job) {
+                    Ballot::Reject(verdict) => return Err(verdict),
+                    Ballot::Permit => permitted = true,
+                    Ballot::Abstain => {}
+                }
+            }
+            if permitted {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Taking back: all must agree.
+    pub fn preemptive(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        queue: &QueueReadOnlyItem<'_, '_>,
+        request: &ResourceVec,
+    ) -> bool {
+        self.at(Point::Preemptive).all(|policy| policy.preemptive(cluster, queue, request))
+    }
+
+    /// The end of a job's patience: the earliest any plugin knows of.
+    pub fn deadline(&self, job: &JobReadOnlyItem<'_, '_>) -> Option<TimeMs> {
+        self.at(Point::Deadline).filter_map(|policy| policy.deadline(job)).min()
     }
 
     /// Search space: the first answer counts; none is the whole cluster.

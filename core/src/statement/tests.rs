@@ -72,6 +72,7 @@ fn group(name: &str, queue: &str) -> ClusterDelta {
         min_member: 2,
         min_task_member: vec![("master".into(), 1)],
         min_resources: None,
+        wait_ms: None,
         priority_class: None,
         preemptable: None,
         topology: None,

@@ -10,7 +10,7 @@ use super::rows::{
     QueueReadOnlyItem, Task, TaskReadOnlyItem,
 };
 
-use super::node::{ChangeLog, ClusterTotals, NodeColumns};
+use super::node::{ChangeLog, ClusterTotals, ClusterUse, NodeColumns};
 
 /// The cluster as one parameter of a system.
 #[derive(SystemParam)]
@@ -23,6 +23,7 @@ pub struct Cluster<'w, 's> {
     pub domains: Query<'w, 's, Domain>,
     pub tree: Res<'w, DomainIndex>,
     pub capacity: ResMut<'w, ClusterTotals>,
+    pub used: ResMut<'w, ClusterUse>,
     pub log: ResMut<'w, ChangeLog>,
 }
 

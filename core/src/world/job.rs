@@ -7,7 +7,7 @@ use super::index::JobKey;
 use super::task::TaskStatus;
 use crate::delta::{GroupPhase, SubGroupPolicy, TopologyWish};
 use crate::ids::{Name, TimeMs};
-use crate::resource::ResourceVec;
+use crate::resource::{ResourceList, ResourceVec};
 use crate::verdict::Verdict;
 
 /// Who the job is.
@@ -36,8 +36,12 @@ pub struct JobSpec {
     pub priority_class: Option<Name>,
     /// Priority.
     pub priority: i32,
-    /// Resources it must find to be admitted.
+    /// Resources it must find to be admitted, as far as pods can ask for them.
     pub min_resources: Option<ResourceVec>,
+    /// The same as written, with the names only quotas know; empty where nothing is.
+    pub min_quota: ResourceList,
+    /// Longest wait it names itself, in milliseconds.
+    pub wait_ms: Option<i64>,
     /// How close its tasks must sit.
     pub topology: Option<TopologyWish>,
     /// How its tasks form sub-groups.
@@ -55,6 +59,8 @@ impl JobSpec {
             priority_class: None,
             priority: 0,
             min_resources: None,
+            min_quota: ResourceList::new(),
+            wait_ms: None,
             topology: None,
             subgroups: Vec::new(),
             phase: GroupPhase::Pending,
@@ -185,14 +191,22 @@ impl JobCounts {
     }
 }
 
-/// What the job's tasks hold and what is held for them.
+/// What the job's tasks hold, what is held for them and what they wait for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
 pub struct JobAllocated {
     /// Requests of tasks that hold room.
     pub allocated: ResourceVec,
     /// Requests of tasks room is held for.
     pub reserved: ResourceVec,
+    /// Requests of tasks that wait.
+    pub waiting: ResourceVec,
+    /// The part of `waiting` that is held by gates.
+    pub gated: ResourceVec,
 }
+
+/// Has the job waited longer than it should?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+pub struct JobOverdue(pub bool);
 
 /// The job's tasks, in no particular order.
 #[derive(Clone, Debug, Default, Component)]

@@ -10,6 +10,8 @@ mod node;
 mod task;
 mod job;
 mod queue;
+mod stake;
+mod quota;
 mod domain;
 mod rows;
 mod index;
@@ -25,19 +27,22 @@ pub use domain::{DomainIndex, DomainSpec, DomainSpot, DomainTotals};
 pub use fingerprint::fingerprint;
 pub use index::{Directory, JobKey};
 pub use job::{
-    JobAllocated, JobBackoff, JobCounts, JobIdentity, JobMembers, JobSpec, JobVerdict, READY, Role,
-    SubGroup,
+    JobAllocated, JobBackoff, JobCounts, JobIdentity, JobMembers, JobOverdue, JobSpec, JobVerdict,
+    READY, Role, SubGroup,
 };
 pub use names::{Names, PriorityClasses};
 pub use node::{
-    Allocatable, ChangeLog, ClusterTotals, DomainPath, Idle, LogMark, NodeColumns, NodeIdentity,
-    NodePlace, NodeRules, NodeTails, NodeTaint, Pipelined, Releasing, Tenants, Used,
+    Allocatable, ChangeLog, ClusterTotals, ClusterUse, DomainPath, Idle, LogMark, NodeColumns,
+    NodeIdentity, NodePlace, NodeRules, NodeTails, NodeTaint, Pipelined, Releasing, Tenants, Used,
 };
-pub use queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueUse};
+pub use queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse, WHOLE_SHARE};
+pub(crate) use quota::amount;
+pub use quota::{Quota, Quotas};
 pub use rows::{
     Domain, DomainItem, DomainReadOnlyItem, Job, JobItem, JobReadOnlyItem, Node, NodeItem,
     NodeReadOnlyItem, Queue, QueueItem, QueueReadOnlyItem, Task, TaskItem, TaskReadOnlyItem,
 };
+pub use stake::{JobStake, lacking};
 pub use symbol::{Symbol, Symbols};
 pub use task::{
     Assumed, Assumption, Labels, LastTransaction, Membership, Observed, PrioritySource, Request,

@@ -14,7 +14,6 @@ pub mod advice;
 mod tree;
 mod reader;
 mod nearest;
-mod duration;
 mod arguments;
 mod gang_aware;
 mod actions;
@@ -28,7 +27,7 @@ mod tests_docs;
 
 use std::path::Path;
 
-use muster_core::config::SchedulerConfig;
+use muster_core::config::{SchedulerConfig, duration};
 
 pub use self::error::{ConfigError, ConfigErrors, Hint, Problem};
 pub use self::tree::Place;

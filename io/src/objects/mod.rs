@@ -11,6 +11,7 @@ mod node;
 mod pod;
 mod podgroup;
 mod queue;
+mod quota;
 mod hypernode;
 mod priority_class;
 
@@ -31,6 +32,7 @@ pub use pod::{
 pub use podgroup::{NetworkTopology, PodGroup, PodGroupSpec, PodGroupStatus, SubGroupPolicy};
 pub use priority_class::PriorityClass;
 pub use queue::{Guarantee, Queue, QueueSpec, QueueStatus};
+pub use quota::{ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus};
 pub use scalar::{ResourceMap, Scalar};
 pub use selector::{LabelSelector, NodeSelectorTerm, Requirement};
 
@@ -73,6 +75,8 @@ pub enum Object {
     HyperNode(Box<HyperNode>),
     /// A priority class.
     PriorityClass(Box<PriorityClass>),
+    /// A quota of a namespace.
+    ResourceQuota(Box<ResourceQuota>),
     /// An object of a kind that is understood but that no rule reads yet.
     Inert {
         /// Its kind.
@@ -92,6 +96,7 @@ impl Object {
             Self::Queue(_) => ObjectKind::Queue,
             Self::HyperNode(_) => ObjectKind::HyperNode,
             Self::PriorityClass(_) => ObjectKind::PriorityClass,
+            Self::ResourceQuota(_) => ObjectKind::ResourceQuota,
             Self::Inert { kind, .. } => *kind,
         }
     }
@@ -118,6 +123,7 @@ impl Object {
             Self::Queue(object) => Some(&object.metadata),
             Self::HyperNode(object) => Some(&object.metadata),
             Self::PriorityClass(object) => Some(&object.metadata),
+            Self::ResourceQuota(object) => Some(&object.metadata),
             Self::Inert { .. } => None,
         }
     }
@@ -131,6 +137,7 @@ impl Object {
             Self::Queue(object) => Some(&mut object.metadata),
             Self::HyperNode(object) => Some(&mut object.metadata),
             Self::PriorityClass(object) => Some(&mut object.metadata),
+            Self::ResourceQuota(object) => Some(&mut object.metadata),
             Self::Inert { .. } => None,
         }
     }

@@ -198,6 +198,8 @@ impl Books {
             ClusterDelta::SetAside { object, .. } => self.set_aside(object),
             ClusterDelta::PriorityClass(_)
             | ClusterDelta::PriorityClassGone(_)
+            | ClusterDelta::Quota(_)
+            | ClusterDelta::QuotaGone(_)
             | ClusterDelta::BindFailed { .. }
             | ClusterDelta::EvictFailed { .. } => {}
         }
@@ -209,7 +211,7 @@ impl Books {
             ObjectRef::Pod(key) => self.drop_pod(key),
             ObjectRef::PodGroup(key) => drop(self.groups.remove(key)),
             ObjectRef::Queue(name) => drop(self.queues.remove(name)),
-            ObjectRef::PriorityClass(_) => {}
+            ObjectRef::PriorityClass(_) | ObjectRef::Quota(_) => {}
             ObjectRef::Domain(name) => {
                 self.topology_version += 1;
                 self.domains.remove(name);
@@ -336,9 +338,13 @@ impl Books {
         path
     }
 
-    /// The parent in force: queues that stand in a circle count as children of the root.
+    /// The parent in force: queues that stand in a circle, and those whose parent does not exist,
+    /// count as children of the root.
     fn parent(&self, queue: &Name) -> Option<Name> {
-        let named = |queue: &Name| self.queues.get(queue).and_then(|facts| facts.parent.clone());
+        let named = |queue: &Name| {
+            let parent = self.queues.get(queue).and_then(|facts| facts.parent.clone());
+            parent.filter(|parent| self.queues.contains_key(parent))
+        };
         let mut above = named(queue);
         for _ in 0..=self.queues.len() {
             match above {

@@ -327,8 +327,14 @@ impl<'a> Run<'a> {
             self.watch.finish(&self.books);
         }
         let aside = self.scheduler.set_aside();
+        let queues = self.scheduler.queues();
+        let odd = queues.iter().flat_map(|queue| {
+            let told = |text: &&String| !aside.iter().any(|(_, why)| why == *text);
+            queue.warnings.iter().filter(told).map(|text| format!("Queue {}: {text}", queue.name))
+        });
+        self.warnings.extend(odd);
         self.warnings
-            .extend(aside.into_iter().map(|(object, why)| format!("{object} is set aside: {why}")));
+            .extend(aside.iter().map(|(object, why)| format!("{object} is set aside: {why}")));
         let expect = self.scenario.expect.iter().zip(self.expect);
         let expect = expect
             .filter_map(|(expectation, verdict)| {
@@ -346,7 +352,7 @@ impl<'a> Run<'a> {
         RunResult {
             reasons: pods.filter_map(|pod| pod.reason.map(|reason| (pod.key, reason))).collect(),
             jobs: self.scheduler.jobs(),
-            queues: self.scheduler.queues(),
+            queues,
             cycles: self.cycles,
             books: self.books,
             tally: self.tally,

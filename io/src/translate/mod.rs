@@ -8,6 +8,7 @@ mod pod;
 mod request;
 mod podgroup;
 mod queue;
+mod quota;
 mod domain;
 mod priority;
 mod unsupported;
@@ -75,6 +76,7 @@ impl TranslateError {
             ObjectKind::Queue => ObjectRef::Queue(key.name),
             ObjectKind::PriorityClass => ObjectRef::PriorityClass(key.name),
             ObjectKind::HyperNode => ObjectRef::Domain(key.name),
+            ObjectKind::ResourceQuota => ObjectRef::Quota(key),
             _ => return None,
         };
         let reason = format!("{}: {}", self.field, self.problem);
@@ -94,6 +96,7 @@ pub fn translate(
         Object::Queue(queue) => ClusterDelta::Queue(Box::new(queue::facts(queue)?)),
         Object::HyperNode(domain) => ClusterDelta::Domain(Box::new(domain::facts(domain)?)),
         Object::PriorityClass(class) => ClusterDelta::PriorityClass(priority::facts(class)?),
+        Object::ResourceQuota(quota) => ClusterDelta::Quota(Box::new(quota::facts(quota)?)),
         Object::Inert { .. } => return Ok(None),
     }))
 }
@@ -108,6 +111,7 @@ pub fn gone(kind: ObjectKind, key: &ObjectKey) -> Option<ClusterDelta> {
         ObjectKind::Queue => Some(ClusterDelta::QueueGone(key.name)),
         ObjectKind::PriorityClass => Some(ClusterDelta::PriorityClassGone(key.name)),
         ObjectKind::HyperNode => Some(ClusterDelta::DomainGone(key.name)),
+        ObjectKind::ResourceQuota => Some(ClusterDelta::QuotaGone(key)),
         _ => None,
     }
 }

@@ -12,12 +12,13 @@ use crate::class::Classes;
 use crate::cycle::Now;
 use crate::delta::{
     ClusterDelta, DomainFacts, NodeFacts, ObjectRef, PodGroupFacts, PriorityClassFacts, QueueFacts,
+    QuotaFacts,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceVec;
 use crate::world::{
     Cluster, Directory, JobKey, JobSpec, Names, NodeRules, NodeTaint, PriorityClasses, QueueSpec,
-    Symbols,
+    Quota, Quotas, Symbols,
 };
 
 /// Objects that could not be understood, with the reason.
@@ -33,6 +34,7 @@ pub(super) struct Intake<'w, 's> {
     pub(super) classes: ResMut<'w, Classes>,
     pub(super) names: ResMut<'w, Names>,
     pub(super) priorities: ResMut<'w, PriorityClasses>,
+    pub(super) quotas: ResMut<'w, Quotas>,
     pub(super) set_aside: ResMut<'w, SetAside>,
     pub(super) dirty: ResMut<'w, Dirty>,
     pub(super) now: Res<'w, Now>,
@@ -65,6 +67,8 @@ impl Intake<'_, '_> {
             ClusterDelta::PriorityClassGone(name) => self.priority_class_gone(&name),
             ClusterDelta::Domain(facts) => self.domain(*facts),
             ClusterDelta::DomainGone(name) => self.domain_gone(&name),
+            ClusterDelta::Quota(facts) => self.quota(*facts),
+            ClusterDelta::QuotaGone(key) => self.quota_gone(&key),
             ClusterDelta::SetAside { object, reason } => self.put_aside(object, reason),
             ClusterDelta::BindFailed { pod, uid, reason } => self.bind_failed(&pod, &uid, &reason),
             ClusterDelta::EvictFailed { pod, uid, .. } => self.evict_failed(&pod, &uid),
@@ -79,6 +83,7 @@ impl Intake<'_, '_> {
             ObjectRef::Queue(name) => self.queue_gone(name),
             ObjectRef::PriorityClass(name) => self.priority_class_gone(name),
             ObjectRef::Domain(name) => self.domain_gone(name),
+            ObjectRef::Quota(key) => self.quota_gone(key),
         }
         self.set_aside.0.insert(object, reason);
     }
@@ -131,7 +136,7 @@ impl Intake<'_, '_> {
     fn pod_group(&mut self, facts: &PodGroupFacts) {
         self.set_aside.0.remove(&ObjectRef::PodGroup(facts.key.clone()));
         let Some(&job) = self.directory.jobs.get(&JobKey::Group(facts.key.clone())) else { return };
-        let min_resources = facts.min_resources.as_ref().map(|list| self.names.0.vector(list));
+        let min_resources = facts.min_resources.as_ref().map(|list| self.names.0.of_pods(list));
         let priority = self.priorities.value(facts.priority_class.as_ref()).unwrap_or(0);
         let queue = self.queue_named(facts.queue.as_ref());
         self.move_job(job, queue);
@@ -149,6 +154,8 @@ impl Intake<'_, '_> {
         item.spec.priority_class.clone_from(&facts.priority_class);
         item.spec.priority = priority;
         item.spec.min_resources = min_resources;
+        item.spec.min_quota = facts.min_resources.clone().unwrap_or_default();
+        item.spec.wait_ms = facts.wait_ms;
         item.spec.topology.clone_from(&facts.topology);
         for role in &mut item.counts.roles {
             role.min = 0;
@@ -157,6 +164,7 @@ impl Intake<'_, '_> {
             let role = item.counts.role(name);
             item.counts.roles[usize::from(role)].min = *min;
         }
+        self.cluster.settle(Some(job));
     }
 
     fn pod_group_gone(&mut self, key: &ObjectKey) {
@@ -174,6 +182,7 @@ impl Intake<'_, '_> {
         for role in &mut item.counts.roles {
             role.min = 0;
         }
+        self.cluster.settle(Some(job));
         self.dirty.vacant.push(job);
     }
 
@@ -214,6 +223,7 @@ impl Intake<'_, '_> {
             guarantee: facts.guarantee.clone(),
             reclaimable: facts.reclaimable,
             state: facts.state,
+            fault: None,
         };
         self.dirty.queues = true;
     }
@@ -241,6 +251,21 @@ impl Intake<'_, '_> {
     fn priority_class_gone(&mut self, name: &Name) {
         self.set_aside.0.remove(&ObjectRef::PriorityClass(name.clone()));
         self.dirty.priorities |= self.priorities.0.remove(name).is_some();
+    }
+
+    fn quota(&mut self, facts: QuotaFacts) {
+        self.set_aside.0.remove(&ObjectRef::Quota(facts.key.clone()));
+        let quota = Quota { hard: facts.hard, used: facts.used };
+        self.quotas.of.entry(facts.key.namespace).or_default().insert(facts.key.name, quota);
+    }
+
+    fn quota_gone(&mut self, key: &ObjectKey) {
+        self.set_aside.0.remove(&ObjectRef::Quota(key.clone()));
+        let Some(quotas) = self.quotas.of.get_mut(&key.namespace) else { return };
+        quotas.remove(&key.name);
+        if quotas.is_empty() {
+            self.quotas.of.remove(&key.namespace);
+        }
     }
 
     fn domain(&mut self, facts: DomainFacts) {
