@@ -19,8 +19,10 @@ use crate::verdict::{Reason, Verdict};
 pub(super) fn enqueue(mut scene: Scene<'_, '_>) {
     scene.quotas.admitted.clear();
     for job in pending_in_order(&scene) {
-        if let Err(verdict) = admit(&mut scene, job) {
+        if let Err(verdict) = consider(&scene, job) {
             scene.judge(job, Some(verdict));
+        } else {
+            admit(&mut scene, job);
         }
     }
 }
@@ -43,7 +45,8 @@ fn pending_in_order(scene: &Scene<'_, '_>) -> Vec<Entity> {
     pending.into_iter().map(|(_, job)| job).collect()
 }
 
-/// May the job be tried? Without the `enqueue` action the question is asked when it is met.
+/// May the job be tried? Without the `enqueue` action every job is admitted when it is met, if only its
+/// queue takes jobs: that is how admission by resources is switched off.
 pub(super) fn is_admitted(scene: &mut Scene<'_, '_>, job: Entity) -> bool {
     if scene.cluster.job(job).spec.phase != GroupPhase::Pending {
         return true;
@@ -51,23 +54,29 @@ pub(super) fn is_admitted(scene: &mut Scene<'_, '_>, job: Entity) -> bool {
     if scene.settings.admission == Admission::Enqueue {
         return false;
     }
-    let verdict = admit(scene, job).err();
+    let verdict = queue_takes_jobs(scene, scene.cluster.job(job).spec.queue).err();
     let passed = verdict.is_none();
+    if passed {
+        admit(scene, job);
+    }
     scene.judge(job, verdict);
     passed
 }
 
-/// Admits the job, or says why not.
-fn admit(scene: &mut Scene<'_, '_>, job: Entity) -> Result<(), Verdict> {
+/// May the job be admitted?
+fn consider(scene: &Scene<'_, '_>, job: Entity) -> Result<(), Verdict> {
     let item = scene.cluster.job(job);
     queue_takes_jobs(scene, item.spec.queue)?;
-    let desk =
-        Desk { names: &scene.names.0, quotas: &scene.quotas, evictions: scene.settings.evictions };
-    scene.policies.job_enqueueable(&scene.cluster, &desk, &item)?;
+    let (names, quotas) = (&scene.names.0, &*scene.quotas);
+    let desk = Desk { names, quotas, evictions: scene.settings.evictions };
+    scene.policies.job_enqueueable(&scene.cluster, &desk, &item)
+}
+
+fn admit(scene: &mut Scene<'_, '_>, job: Entity) {
+    let item = scene.cluster.job(job);
     let (namespace, asked) = (&item.identity.key.object().namespace, &item.spec.min_quota);
     scene.quotas.admit(namespace, asked);
     scene.cluster.set_phase(job, GroupPhase::Inqueue);
-    Ok(())
 }
 
 /// No plugin can let a job into a queue that is not there or not open.

@@ -20,7 +20,7 @@ mod nodeorder;
 mod binpack;
 mod topology;
 
-pub use queues::{Claims, Portion, QueueClaim, Wants};
+pub use queues::{Claims, Portion, QueueClaim, Wants, exceeds_due, has_borrowed};
 pub use tiers::{OrderKey, Policies};
 
 use bevy_ecs::entity::Entity;

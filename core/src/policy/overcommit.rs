@@ -24,14 +24,10 @@ pub(super) struct Overcommit {
 const DEFAULT_FACTOR: f64 = 1.2;
 
 impl Overcommit {
-    #[expect(
-        clippy::float_arithmetic,
-        clippy::cast_possible_truncation,
-        reason = "read once, from text; every decision is made in integers"
-    )]
     pub(super) fn new(arguments: &Arguments) -> Self {
         let given = arguments.float("overcommit-factor", DEFAULT_FACTOR);
         let factor = if given < 1.0 { DEFAULT_FACTOR } else { given };
+        // Read once; every decision is made in integers.
         Self { factor_milli: (factor * 1000.0).round() as i64 }
     }
 
@@ -67,8 +63,8 @@ impl Policy for Overcommit {
             let asked = asked.iter().filter(|&(dim, asked)| asked > 0 && dim != Dim::PODS);
             let beyond = asked.filter(|&(dim, asked)| {
                 let used = cluster.used.0.get(dim).saturating_add(promised.get(dim));
-                let room = self.limit(cluster.capacity.0.get(dim)).saturating_add(spare.get(dim));
-                used.saturating_add(asked) > room
+                let most = self.limit(cluster.capacity.0.get(dim)).saturating_add(spare.get(dim));
+                used.saturating_add(asked) > most
             });
             beyond.min_by(|a, b| desk.names.name(a.0).cmp(desk.names.name(b.0)))
         };

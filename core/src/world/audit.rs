@@ -33,9 +33,11 @@ fn compare(cluster: Cluster<'_, '_>) -> Vec<String> {
     let mut offered = ResourceVec::default();
     cluster.nodes.iter().for_each(|node| offered.add(&room(&node).allocatable));
     check(&mut faults, "cluster", &"capacity", &cluster.capacity.0, &offered);
-    let mut used = ResourceVec::default();
-    rooms.values().for_each(|room| used.add(&room.used));
-    check(&mut faults, "cluster", &"use", &cluster.used.0, &used);
+    let mut taken = ResourceVec::default();
+    for room in rooms.values() {
+        taken.add(&room.used);
+    }
+    check(&mut faults, "cluster", &"use", &cluster.used.0, &taken);
     let mut sums = domain_sums(&cluster, &rooms);
     for domain in &cluster.domains {
         let want = sums.remove(&domain.entity).unwrap_or_default();

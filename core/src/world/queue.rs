@@ -172,7 +172,9 @@ mod tests {
 
     fn due(entries: &[(Dim, i64)]) -> QueueDeserved {
         let mut limits = Limits::default();
-        entries.iter().for_each(|&(dim, amount)| limits.set(dim, amount));
+        for &(dim, amount) in entries {
+            limits.set(dim, amount);
+        }
         QueueDeserved(Some(limits))
     }
 

@@ -21,9 +21,10 @@ pub(crate) fn fits(
     let mut next = Some(queue.entity);
     while let Some(at) = next {
         let queue = cluster.queue(at);
-        if let Some(ceiling) = &queue.terms.ceiling {
+        if let Some(ceiling) = queue.terms.ceiling.as_ref().filter(|_| is_limited(&queue)) {
             let over = |dim: Dim, asked: i64| {
                 queue.usage.taken(dim).saturating_add(asked) > ceiling.get(dim)
+                    && is_judged(&queue, dim)
             };
             if let Some((dim, asked)) = first_by_name(names, request, over) {
                 let used = queue.usage.taken(dim);
@@ -51,11 +52,9 @@ pub(crate) fn admissible(
     while let Some(at) = next {
         let queue = cluster.queue(at);
         next = queue.spec.parent;
-        let Some(ceiling) = &queue.terms.ceiling else { continue };
-        // What of the whole cluster is in use is no matter of a queue's limits, unless it has one.
-        if queue.spec.parent.is_none() && queue.spec.capability.is_none() {
+        let Some(ceiling) = queue.terms.ceiling.as_ref().filter(|_| is_limited(&queue)) else {
             continue;
-        }
+        };
         let own = at == job.spec.queue;
         let spare = spare(cluster, desk, job.spec.queue, (!own).then_some(at));
         let used = |dim: Dim| {
@@ -64,7 +63,9 @@ pub(crate) fn admissible(
             let firm = firm.saturating_add(use_of.inqueue.get(dim));
             firm.saturating_sub(spare.get(dim)).max(0)
         };
-        let over = |dim: Dim, asked: i64| used(dim).saturating_add(asked) > ceiling.get(dim);
+        let over = |dim: Dim, asked: i64| {
+            used(dim).saturating_add(asked) > ceiling.get(dim) && is_judged(&queue, dim)
+        };
         if let Some((dim, asked)) = first_by_name(desk.names, &asked, over) {
             let mut verdict = excess(desk.names, &queue, dim, used(dim), asked);
             verdict.reason = Reason::QueueOverCapability;
@@ -72,6 +73,12 @@ pub(crate) fn admissible(
         }
     }
     Ok(())
+}
+
+/// Is the queue to be judged? How much of the whole cluster is in use is a matter of its nodes, unless
+/// the root has a limit of its own.
+fn is_limited(queue: &QueueReadOnlyItem<'_, '_>) -> bool {
+    queue.spec.parent.is_some() || queue.spec.capability.is_some()
 }
 
 /// What the queue could take back from others below the ancestor; nothing from itself.
@@ -87,13 +94,19 @@ fn spare(
     }
 }
 
-/// The first resource by name that the request asks for and that is over; `pods` never are.
+/// Does the resource count? Every pod is one of `pods`, so they count only where somebody limits them.
+fn is_judged(queue: &QueueReadOnlyItem<'_, '_>, dim: Dim) -> bool {
+    let named = || queue.spec.capability.iter().flatten().any(|(name, _)| &**name == "pods");
+    dim != Dim::PODS || named()
+}
+
+/// The first resource by name that the request asks for and that is over.
 fn first_by_name(
     names: &ResourceNames,
     request: &ResourceVec,
     over: impl Fn(Dim, i64) -> bool,
 ) -> Option<(Dim, i64)> {
-    let asked = request.iter().filter(|&(dim, asked)| asked > 0 && dim != Dim::PODS);
+    let asked = request.iter().filter(|&(_, asked)| asked > 0);
     let over = asked.filter(|&(dim, asked)| over(dim, asked));
     over.min_by(|a, b| names.name(a.0).cmp(names.name(b.0)))
 }

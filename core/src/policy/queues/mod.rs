@@ -7,11 +7,13 @@ mod ceiling;
 mod divide;
 mod limit;
 mod room;
+mod surplus;
 
 pub(super) use ceiling::{ceilings, dues};
 pub(super) use divide::{Claim, divide};
 pub(super) use limit::{admissible, fits};
 pub(super) use room::reclaimable;
+pub use surplus::{exceeds_due, has_borrowed};
 
 use crate::ids::Name;
 use crate::resource::{Limits, ResourceNames, ResourceVec};
