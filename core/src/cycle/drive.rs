@@ -131,7 +131,9 @@ fn give_turns(
             return;
         }
         let Some(line) = lines.of.get_mut(&queue) else { continue };
-        if scene.policies.overused(&scene.cluster, &scene.cluster.queue(queue)) {
+        if !holds_room(scene, line)
+            && scene.policies.overused(&scene.cluster, &scene.cluster.queue(queue))
+        {
             let name = &scene.cluster.queue(queue).identity.name;
             let message = format!("queue {name:?} has all it is due of every resource");
             turn_away(scene, line, &Verdict::new(Reason::QueueOverCapability, message));
@@ -152,6 +154,12 @@ fn give_turns(
         }
         queues.push(Reverse((queue_key(scene, queue), queue)));
     }
+}
+
+/// Has the next job of a line room held for it? Then its turn takes nothing its queue does not have.
+fn holds_room(scene: &Scene<'_, '_>, line: &Line) -> bool {
+    let next = line.waiting.peek();
+    next.is_some_and(|Reverse(next)| scene.cluster.job(next.job).counts.pipelined() > 0)
 }
 
 /// Tells every job in a line that its turn does not come in this cycle.

@@ -53,7 +53,8 @@ impl Policy for Proportion {
 
     fn overused(&self, _cluster: &Cluster<'_, '_>, queue: &QueueReadOnlyItem<'_, '_>) -> bool {
         let Some(due) = &queue.deserved.0 else { return false };
-        due.iter().all(|(dim, due)| due <= queue.usage.taken(dim))
+        // What is only held does not count: its jobs must have their turns to take it.
+        due.iter().all(|(dim, due)| due <= queue.usage.allocated.get(dim))
     }
 
     fn allocatable(

@@ -18,22 +18,8 @@ pub(crate) fn fits(
     queue: &QueueReadOnlyItem<'_, '_>,
     request: &ResourceVec,
 ) -> Result<(), Verdict> {
-    let mut next = Some(queue.entity);
-    while let Some(at) = next {
-        let queue = cluster.queue(at);
-        if let Some(ceiling) = queue.terms.ceiling.as_ref().filter(|_| is_limited(&queue)) {
-            let over = |dim: Dim, asked: i64| {
-                queue.usage.taken(dim).saturating_add(asked) > ceiling.get(dim)
-                    && is_judged(&queue, dim)
-            };
-            if let Some((dim, asked)) = first_by_name(names, request, over) {
-                let used = queue.usage.taken(dim);
-                return Err(excess(names, &queue, dim, used, asked));
-            }
-        }
-        next = queue.spec.parent;
-    }
-    Ok(())
+    let taken = |queue: &QueueReadOnlyItem<'_, '_>, dim: Dim| queue.usage.taken(dim);
+    check(cluster, names, queue.entity, request, taken)
 }
 
 /// May a job be admitted: does what it still needs of its `minResources` fit below every ceiling on its
@@ -48,28 +34,49 @@ pub(crate) fn admissible(
     job: &JobReadOnlyItem<'_, '_>,
 ) -> Result<(), Verdict> {
     let asked = lacking(job.spec, job.held);
-    let mut next = Some(job.spec.queue);
+    let firm = |queue: &QueueReadOnlyItem<'_, '_>, dim: Dim| {
+        let usage = queue.usage;
+        let firm = usage.allocated.get(dim).saturating_sub(usage.elastic.get(dim));
+        firm.saturating_add(usage.inqueue.get(dim))
+    };
+    let checked = check(cluster, desk.names, job.spec.queue, &asked, firm);
+    if checked.is_ok() || desk.evictions == Evictions::None {
+        return checked.map_err(as_capability);
+    }
+    // Dearer, and needed only where the plain sum is too much.
+    let spared = |queue: &QueueReadOnlyItem<'_, '_>, dim: Dim| {
+        let ancestor = Some(queue.entity).filter(|&at| at != job.spec.queue);
+        let spare = ancestor.map(|at| reclaimable(cluster, job.spec.queue, Some(at)).get(dim));
+        firm(queue, dim).saturating_sub(spare.unwrap_or(0)).max(0)
+    };
+    check(cluster, desk.names, job.spec.queue, &asked, spared).map_err(as_capability)
+}
+
+/// Admission looks at no node: whatever the ceiling rests on, it is the queue's.
+fn as_capability(objection: Verdict) -> Verdict {
+    Verdict { reason: Reason::QueueOverCapability, ..objection }
+}
+
+/// Looks for a ceiling the request would exceed, by a measure of what is there already.
+fn check(
+    cluster: &Cluster<'_, '_>,
+    names: &ResourceNames,
+    queue: Entity,
+    request: &ResourceVec,
+    used: impl Fn(&QueueReadOnlyItem<'_, '_>, Dim) -> i64,
+) -> Result<(), Verdict> {
+    let mut next = Some(queue);
     while let Some(at) = next {
         let queue = cluster.queue(at);
         next = queue.spec.parent;
         let Some(ceiling) = queue.terms.ceiling.as_ref().filter(|_| is_limited(&queue)) else {
             continue;
         };
-        let own = at == job.spec.queue;
-        let spare = spare(cluster, desk, job.spec.queue, (!own).then_some(at));
-        let used = |dim: Dim| {
-            let use_of = queue.usage;
-            let firm = use_of.allocated.get(dim).saturating_sub(use_of.elastic.get(dim));
-            let firm = firm.saturating_add(use_of.inqueue.get(dim));
-            firm.saturating_sub(spare.get(dim)).max(0)
-        };
         let over = |dim: Dim, asked: i64| {
-            used(dim).saturating_add(asked) > ceiling.get(dim) && is_judged(&queue, dim)
+            used(&queue, dim).saturating_add(asked) > ceiling.get(dim) && is_judged(&queue, dim)
         };
-        if let Some((dim, asked)) = first_by_name(desk.names, &asked, over) {
-            let mut verdict = excess(desk.names, &queue, dim, used(dim), asked);
-            verdict.reason = Reason::QueueOverCapability;
-            return Err(verdict);
+        if let Some((dim, asked)) = first_by_name(names, request, over) {
+            return Err(excess(cluster, names, at, (dim, asked), used));
         }
     }
     Ok(())
@@ -79,19 +86,6 @@ pub(crate) fn admissible(
 /// the root has a limit of its own.
 fn is_limited(queue: &QueueReadOnlyItem<'_, '_>) -> bool {
     queue.spec.parent.is_some() || queue.spec.capability.is_some()
-}
-
-/// What the queue could take back from others below the ancestor; nothing from itself.
-fn spare(
-    cluster: &Cluster<'_, '_>,
-    desk: &Desk<'_>,
-    queue: Entity,
-    ancestor: Option<Entity>,
-) -> ResourceVec {
-    match ancestor {
-        Some(_) if desk.evictions == Evictions::Configured => reclaimable(cluster, queue, ancestor),
-        _ => ResourceVec::default(),
-    }
 }
 
 /// Does the resource count? Every pod is one of `pods`, so they count only where somebody limits them.
@@ -111,31 +105,44 @@ fn first_by_name(
     over.min_by(|a, b| names.name(a.0).cmp(names.name(b.0)))
 }
 
-/// The objection in words.
+/// The objection in words: the capability that is in the way, of the queue or of one above it, or else
+/// what the cluster has left.
 fn excess(
+    cluster: &Cluster<'_, '_>,
     names: &ResourceNames,
-    queue: &QueueReadOnlyItem<'_, '_>,
-    dim: Dim,
-    used: i64,
-    asked: i64,
+    queue: Entity,
+    (dim, asked): (Dim, i64),
+    used: impl Fn(&QueueReadOnlyItem<'_, '_>, Dim) -> i64,
 ) -> Verdict {
     let name = names.name(dim);
     let show = |amount: i64| names.display(dim, amount);
-    let capability = queue.spec.capability.iter().flatten().find(|entry| entry.0 == *name);
-    let capability = capability.map(|entry| ResourceNames::units(dim, entry.1));
-    let (who, used_text, asked_text) = (&queue.identity.name, show(used), show(asked));
-    if let Some(limit) = capability.filter(|&limit| used.saturating_add(asked) > limit) {
-        let limit = show(limit);
-        let message = format!(
-            "queue {who:?} has capability {name} {limit}: {used_text} taken, {asked_text} asked"
-        );
-        return Verdict::new(Reason::QueueOverCapability, message);
+    let mut next = Some(queue);
+    while let Some(at) = next {
+        let above = cluster.queue(at);
+        next = above.spec.parent;
+        let capability = above.spec.capability.iter().flatten().find(|entry| entry.0 == *name);
+        let capability = capability.map(|entry| ResourceNames::units(dim, entry.1));
+        let there = used(&above, dim);
+        if let Some(limit) = capability.filter(|&limit| there.saturating_add(asked) > limit) {
+            let message = format!(
+                "queue {:?} has capability {name} {}: {} taken, {} asked",
+                above.identity.name,
+                show(limit),
+                show(there),
+                show(asked)
+            );
+            return Verdict::new(Reason::QueueOverCapability, message);
+        }
     }
+    let queue = cluster.queue(queue);
     let ceiling = queue.terms.ceiling.as_ref().map_or(0, |ceiling| ceiling.get(dim));
     let message = format!(
-        "queue {who:?} may use {name} {}, what the cluster has beside the guarantees of other queues: \
-         {used_text} taken, {asked_text} asked",
-        show(ceiling)
+        "queue {:?} may use {name} {}, what the cluster has beside the guarantees of other queues: {} \
+         taken, {} asked",
+        queue.identity.name,
+        show(ceiling),
+        show(used(&queue, dim)),
+        show(asked)
     );
     Verdict::new(Reason::NotEnoughResources, message)
 }
