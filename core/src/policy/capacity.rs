@@ -218,3 +218,6 @@ fn path_shares(cluster: &Cluster<'_, '_>, queue: &QueueReadOnlyItem<'_, '_>, key
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
