@@ -189,6 +189,7 @@ fn group(index: usize, members: usize) -> ClusterDelta {
         min_member: members as u32,
         min_task_member: Vec::new(),
         min_resources: None,
+        wait_ms: None,
         priority_class: None,
         preemptable: None,
         topology: None,

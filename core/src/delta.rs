@@ -68,6 +68,10 @@ pub enum ClusterDelta {
     CsiNode(CsiNodeFacts),
     /// Nothing is known any more of what the node of that name can attach.
     CsiNodeGone(Name),
+    /// A quota of a namespace was added or changed.
+    Quota(Box<QuotaFacts>),
+    /// The quota is gone.
+    QuotaGone(ObjectKey),
     /// An object could not be understood: it is counted and reported, and whatever was known of it
     /// before no longer holds.
     SetAside {
@@ -121,6 +125,8 @@ pub enum ObjectRef {
     StorageClass(Name),
     /// What a node can attach.
     CsiNode(Name),
+    /// A quota of a namespace.
+    Quota(ObjectKey),
 }
 
 impl fmt::Display for ObjectRef {
@@ -137,6 +143,7 @@ impl fmt::Display for ObjectRef {
             Self::Claim(key) => write!(f, "PersistentVolumeClaim {key}"),
             Self::StorageClass(name) => write!(f, "StorageClass {name}"),
             Self::CsiNode(name) => write!(f, "CSINode {name}"),
+            Self::Quota(key) => write!(f, "ResourceQuota {key}"),
         }
     }
 }
@@ -372,6 +379,8 @@ pub struct PodGroupFacts {
     pub min_task_member: Vec<(Name, u32)>,
     /// `spec.minResources`.
     pub min_resources: Option<ResourceList>,
+    /// Longest wait the group names itself, in milliseconds.
+    pub wait_ms: Option<i64>,
     /// `spec.priorityClassName`.
     pub priority_class: Option<Name>,
     /// Annotation or label, if given.
@@ -518,6 +527,17 @@ pub enum QueueState {
     Closing,
     /// Takes none.
     Closed,
+}
+
+/// A quota of a namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuotaFacts {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// What the namespace may have, by the names quotas use (`requests.cpu`, `count/pods`).
+    pub hard: ResourceList,
+    /// What it has, as the cluster last counted it.
+    pub used: ResourceList,
 }
 
 /// A priority class.

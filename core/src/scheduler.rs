@@ -17,8 +17,8 @@ use crate::resource::Quantity;
 use crate::status::{Condition, QueueReport};
 use crate::verdict::Reason;
 use crate::world::{
-    self, ChangeLog, ClusterTotals, Directory, DomainIndex, Images, Names, NodeGroups,
-    PriorityClasses, Symbols, Volumes,
+    self, ChangeLog, ClusterTotals, ClusterUse, Directory, DomainIndex, Images, Names, NodeGroups,
+    PriorityClasses, Quotas, Symbols, Volumes,
 };
 
 /// A scheduler with all it knows.
@@ -58,6 +58,8 @@ impl Scheduler {
         world.init_resource::<PriorityClasses>();
         world.init_resource::<DomainIndex>();
         world.init_resource::<ClusterTotals>();
+        world.init_resource::<ClusterUse>();
+        world.init_resource::<Quotas>();
         world.init_resource::<ChangeLog>();
         world.init_resource::<Near>();
         world.init_resource::<Volumes>();
@@ -214,8 +216,6 @@ pub struct QueueView {
     pub allocated: Vec<(Name, Quantity)>,
     /// Its due, as far as a plugin computes one, sorted by name.
     pub deserved: Vec<(Name, Quantity)>,
-    /// What it uses above a due that a plugin computed, sorted by name.
-    pub borrowed: Vec<(Name, Quantity)>,
     /// Does it take jobs?
     pub state: QueueState,
     /// Largest part of its due (or of the cluster) it uses, in parts per million.
@@ -224,6 +224,10 @@ pub struct QueueView {
     pub capability: Vec<(Name, Quantity)>,
     /// Room kept for it, sorted by name.
     pub guarantee: Vec<(Name, Quantity)>,
+    /// What it uses beyond its due, sorted by name; empty where no plugin says what is due.
+    pub borrowed: Vec<(Name, Quantity)>,
+    /// What is odd about its limits or its place in the tree, for people.
+    pub warnings: Vec<String>,
 }
 
 impl QueueView {

@@ -181,6 +181,7 @@ pub fn group(name: &str, min_member: u32) -> Built<PodGroupFacts> {
         min_member,
         min_task_member: Vec::new(),
         min_resources: None,
+        wait_ms: None,
         priority_class: None,
         preemptable: None,
         topology: None,

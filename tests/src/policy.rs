@@ -6,7 +6,8 @@ use muster_core::config::SchedulerConfig;
 use muster_core::scheduler::Scheduler;
 use proptest::test_runner::{Config, RngSeed};
 
-/// Every plugin and action this version has, each with its default arguments.
+/// Every plugin and action this version has, each with its default arguments; of the two plugins that
+/// divide the cluster the one that limits more.
 pub const EVERYTHING: &str = "\
 actions: \"enqueue, allocate, backfill\"
 tiers:
@@ -14,7 +15,13 @@ tiers:
   - name: priority
   - name: gang
 - plugins:
+  - name: sla
+    arguments:
+      sla-waiting-time: 20s
+  - name: overcommit
   - name: drf
+  - name: proportion
+  - name: resourcequota
   - name: predicates
   - name: nodeorder
   - name: binpack

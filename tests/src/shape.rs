@@ -6,6 +6,7 @@ use muster_core::delta::{
     Requirement, SubGroupPolicy, Taint, TaintEffect, Toleration, TopologyMode,
 };
 use muster_core::ids::TimeMs;
+use muster_core::resource::ResourceList;
 use proptest::collection::vec;
 use proptest::option::{self, weighted};
 use proptest::prelude::*;
@@ -111,13 +112,24 @@ fn any_class(name: &'static str) -> impl Strategy<Value = ClusterDelta> {
 
 fn any_queue(name: &'static str) -> impl Strategy<Value = ClusterDelta> {
     let state = prop_oneof![6 => Just(QueueState::Open), 1 => Just(QueueState::Closed)];
-    (weighted(0.6, select(&QUEUES[..])), state, 0..3_i64).prop_map(move |(parent, state, age)| {
+    let place = (weighted(0.6, select(&QUEUES[..])), state, 0..3_i64, 1..4_u32);
+    let limits =
+        [weighted(0.3, any_amounts()), weighted(0.3, any_amounts()), weighted(0.2, any_amounts())];
+    (place, limits).prop_map(move |((parent, state, age, weight), limits)| {
         let mut queue = build::queue(name).facts();
         queue.parent = parent.map(Into::into);
         queue.state = state;
         queue.created = TimeMs(age);
+        queue.weight = weight;
+        [queue.capability, queue.deserved, queue.guarantee] = limits;
         ClusterDelta::Queue(Box::new(queue))
     })
+}
+
+/// Limits of a queue, or the least a gang asks for.
+fn any_amounts() -> impl Strategy<Value = ResourceList> {
+    let name = select(&["cpu", "memory", "nvidia.com/gpu", "x.io/f", "requests.cpu"][..]);
+    vec((name, 0..9_i64), 0..4).prop_map(build::amounts)
 }
 
 fn any_node(name: &'static str) -> impl Strategy<Value = ClusterDelta> {
@@ -181,8 +193,9 @@ fn any_group(name: &'static str) -> impl Strategy<Value = ClusterDelta> {
     let queue = weighted(0.7, select(&QUEUES[..]));
     let about = (0..3_u32, 0..4_i64);
     let class = option::of(select(&CLASSES[..]));
-    (0..5_u32, about, queue, class, topology, role, weighted(0.3, any_policy())).prop_map(
-        move |(min, (life, age), queue, class, topology, role, policy)| {
+    let wants = (weighted(0.5, any_amounts()), weighted(0.2, 1..9_000_i64));
+    (0..5_u32, about, queue, class, topology, role, weighted(0.3, any_policy()), wants).prop_map(
+        move |(min, (life, age), queue, class, topology, role, policy, (least, wait_ms))| {
             let mut group = build::group(name, min);
             if let Some((mode, tier)) = topology {
                 group = group.within(mode, tier);
@@ -196,6 +209,8 @@ fn any_group(name: &'static str) -> impl Strategy<Value = ClusterDelta> {
             group.queue = queue.map(Into::into);
             group.priority_class = class.map(Into::into);
             group.subgroups.extend(policy);
+            group.min_resources = least;
+            group.wait_ms = wait_ms;
             ClusterDelta::PodGroup(Box::new(group))
         },
     )

@@ -13,7 +13,6 @@ use muster::sim::scenario::Scenario;
 use muster_tests::policy::pool;
 
 const EVICTION: &str = "preempt and reclaim";
-const QUEUES: &str = "the queue plugins";
 
 /// Scenarios that are ahead of the code, by path below `tests/scenarios`.
 const WAITING: &[(&str, &str)] = &[
@@ -37,10 +36,6 @@ const WAITING: &[(&str, &str)] = &[
     ("preempt/pod-slots-count-too", EVICTION),
     ("preempt/priority-before-efficiency", EVICTION),
     ("preempt/two-small-for-one-big", EVICTION),
-    ("queues/capability-is-a-ceiling", QUEUES),
-    ("queues/delete-lets-one-in", QUEUES),
-    ("queues/guarantee-is-kept-free", QUEUES),
-    ("queues/weights-one-to-three", QUEUES),
     ("reclaim/efficiency-before-priority", EVICTION),
     ("reclaim/fairness-before-efficiency", EVICTION),
     ("reclaim/impossible-head", EVICTION),

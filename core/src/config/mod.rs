@@ -4,6 +4,7 @@
 //! valid. What a plugin or an action is called, and which arguments it takes, is the [`catalog`].
 
 pub mod catalog;
+pub mod duration;
 
 use crate::config::catalog::{ActionSpec, PluginSpec};
 
@@ -187,6 +188,18 @@ impl Arguments {
         match self.get(key) {
             Some(ArgumentValue::Text(value)) => value,
             _ => default,
+        }
+    }
+}
+
+impl Arguments {
+    /// A length of time in milliseconds, if it was given; the reader has checked its form.
+    pub fn duration_ms(&self, key: &str) -> Option<i64> {
+        match self.get(key) {
+            Some(ArgumentValue::Text(text)) => {
+                duration::parse_ms(text).and_then(|ms| i64::try_from(ms).ok())
+            }
+            _ => None,
         }
     }
 }

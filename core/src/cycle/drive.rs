@@ -18,7 +18,7 @@ use super::{Deadline, Now, Outcome, Settings};
 use crate::class::{ClassId, Classes, Ranking, Rankings, Rules};
 use crate::policy::{OrderKey, Policies};
 use crate::verdict::{Reason, Verdict};
-use crate::world::{Around, Cluster, JobVerdict, Names, Symbols};
+use crate::world::{Around, Cluster, JobVerdict, Names, Quotas, Symbols};
 
 /// Everything an action reads and writes.
 #[derive(SystemParam)]
@@ -31,6 +31,7 @@ pub(super) struct Scene<'w, 's> {
     pub(super) settings: Res<'w, Settings>,
     pub(super) now: Res<'w, Now>,
     pub(super) aside: Res<'w, SetAside>,
+    pub(super) quotas: ResMut<'w, Quotas>,
     pub(super) rankings: ResMut<'w, Rankings>,
     pub(super) outcome: ResMut<'w, Outcome>,
 }
@@ -126,10 +127,10 @@ fn give_turns(
     let mut queues: BinaryHeap<Reverse<(OrderKey, Entity)>> =
         lines.order.iter().map(|&queue| Reverse((queue_key(scene, queue), queue))).collect();
     while let Some(Reverse((key, queue))) = queues.pop() {
-        // Where queues share a branch, the turn of one moves the keys of others.
-        let now = queue_key(scene, queue);
-        if key < now {
-            queues.push(Reverse((now, queue)));
+        // Serving one queue moves the shares of its ancestors, and with them the place of others.
+        let fresh = queue_key(scene, queue);
+        if fresh > key {
+            queues.push(Reverse((fresh, queue)));
             continue;
         }
         if deadline.is_some_and(Deadline::is_over) {
@@ -137,10 +138,15 @@ fn give_turns(
             waiting.for_each(|line| cut(scene, line, OUT_OF_TIME));
             return;
         }
-        if scene.policies.overused(&scene.cluster, &scene.cluster.queue(queue)) {
+        let Some(line) = lines.of.get_mut(&queue) else { continue };
+        if !holds_room(scene, line)
+            && scene.policies.overused(&scene.cluster, &scene.cluster.queue(queue))
+        {
+            let name = &scene.cluster.queue(queue).identity.name;
+            let message = format!("queue {name:?} has all it is due of every resource");
+            turn_away(scene, line, &Verdict::new(Reason::QueueOverCapability, message));
             continue;
         }
-        let Some(line) = lines.of.get_mut(&queue) else { continue };
         if scene.settings.tuning.jobs_per_queue.is_some_and(|limit| line.served >= limit) {
             cut(scene, line, OUT_OF_TURNS);
             continue;
@@ -158,10 +164,21 @@ fn give_turns(
     }
 }
 
+/// Has the next job of a line room held for it? Then its turn takes nothing its queue does not have.
+fn holds_room(scene: &Scene<'_, '_>, line: &Line) -> bool {
+    let next = line.waiting.peek();
+    next.is_some_and(|Reverse(next)| scene.cluster.job(next.job).counts.pipelined() > 0)
+}
+
 /// Tells every job in a line that its turn does not come in this cycle.
 fn cut(scene: &mut Scene<'_, '_>, line: &Line, why: &str) {
+    turn_away(scene, line, &Verdict::new(Reason::SearchCut, why));
+}
+
+/// Tells every job in a line why it has no turn.
+fn turn_away(scene: &mut Scene<'_, '_>, line: &Line, why: &Verdict) {
     for Reverse(waiting) in &line.waiting {
-        scene.judge(waiting.job, Some(Verdict::new(Reason::SearchCut, why)));
+        scene.judge(waiting.job, Some(why.clone()));
     }
 }
 

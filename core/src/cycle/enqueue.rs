@@ -1,31 +1,52 @@
-//! Action `enqueue`: admits jobs whose queue takes them.
+//! Action `enqueue`: admits jobs whose queue takes them and to whom no plugin objects.
 //!
-//! Reads: jobs that are pending, their queues. Writes: phase, verdict.
+//! Queues in their order, jobs of a queue in theirs; a job that is turned away does not stop the next.
+//! Admission moves what was promised and nothing that queues or jobs are ordered by, so one pass in
+//! sorted order is the same as turn after turn.
+//!
+//! Reads: jobs that are pending, their queues, quotas. Writes: phase, verdict, what was admitted.
+
+use std::collections::BTreeMap;
 
 use bevy_ecs::entity::Entity;
 
 use super::Admission;
 use super::drive::Scene;
 use crate::delta::{GroupPhase, ObjectRef, QueueState};
+use crate::policy::{Desk, OrderKey};
 use crate::verdict::{Reason, Verdict};
 
 pub(super) fn enqueue(mut scene: Scene<'_, '_>) {
-    let pending: Vec<Entity> = scene
-        .cluster
-        .jobs
-        .iter()
-        .filter(|job| job.identity.present && job.spec.phase == GroupPhase::Pending)
-        .map(|job| job.entity)
-        .collect();
-    for job in pending {
-        match admit(&scene, job) {
-            Ok(()) => scene.cluster.job_mut(job).spec.phase = GroupPhase::Inqueue,
-            Err(verdict) => scene.judge(job, Some(verdict)),
+    scene.quotas.admitted.clear();
+    for job in pending_in_order(&scene) {
+        if let Err(verdict) = consider(&scene, job) {
+            scene.judge(job, Some(verdict));
+        } else {
+            admit(&mut scene, job);
         }
     }
 }
 
-/// May the job be tried? Without the `enqueue` action the question is asked when it is met.
+/// Jobs that wait for admission, by queue order, then by job order.
+fn pending_in_order(scene: &Scene<'_, '_>) -> Vec<Entity> {
+    let mut queues: BTreeMap<Entity, OrderKey> = BTreeMap::new();
+    let mut pending: Vec<((OrderKey, Entity, OrderKey), Entity)> = Vec::new();
+    for job in &scene.cluster.jobs {
+        if !job.identity.present || job.spec.phase != GroupPhase::Pending {
+            continue;
+        }
+        let queue = queues.entry(job.spec.queue).or_insert_with(|| {
+            scene.policies.queue_key(&scene.cluster, &scene.cluster.queue(job.spec.queue))
+        });
+        let key = scene.policies.job_key(&scene.cluster, &job);
+        pending.push(((queue.clone(), job.spec.queue, key), job.entity));
+    }
+    pending.sort();
+    pending.into_iter().map(|(_, job)| job).collect()
+}
+
+/// May the job be tried? Without the `enqueue` action every job is admitted when it is met, if only its
+/// queue takes jobs: that is how admission by resources is switched off.
 pub(super) fn is_admitted(scene: &mut Scene<'_, '_>, job: Entity) -> bool {
     if scene.cluster.job(job).spec.phase != GroupPhase::Pending {
         return true;
@@ -33,18 +54,34 @@ pub(super) fn is_admitted(scene: &mut Scene<'_, '_>, job: Entity) -> bool {
     if scene.settings.admission == Admission::Enqueue {
         return false;
     }
-    let admitted = admit(scene, job);
-    if admitted.is_ok() {
-        scene.cluster.job_mut(job).spec.phase = GroupPhase::Inqueue;
-    }
-    let verdict = admitted.err();
+    let verdict = queue_takes_jobs(scene, scene.cluster.job(job).spec.queue).err();
     let passed = verdict.is_none();
+    if passed {
+        admit(scene, job);
+    }
     scene.judge(job, verdict);
     passed
 }
 
-fn admit(scene: &Scene<'_, '_>, job: Entity) -> Result<(), Verdict> {
-    let queue = scene.cluster.queue(scene.cluster.job(job).spec.queue);
+/// May the job be admitted?
+fn consider(scene: &Scene<'_, '_>, job: Entity) -> Result<(), Verdict> {
+    let item = scene.cluster.job(job);
+    queue_takes_jobs(scene, item.spec.queue)?;
+    let (names, quotas) = (&scene.names.0, &*scene.quotas);
+    let desk = Desk { names, quotas, evictions: scene.settings.evictions };
+    scene.policies.job_enqueueable(&scene.cluster, &desk, &item)
+}
+
+fn admit(scene: &mut Scene<'_, '_>, job: Entity) {
+    let item = scene.cluster.job(job);
+    let (namespace, asked) = (&item.identity.key.object().namespace, &item.spec.min_quota);
+    scene.quotas.admit(namespace, asked);
+    scene.cluster.set_phase(job, GroupPhase::Inqueue);
+}
+
+/// No plugin can let a job into a queue that is not there or not open.
+fn queue_takes_jobs(scene: &Scene<'_, '_>, queue: Entity) -> Result<(), Verdict> {
+    let queue = scene.cluster.queue(queue);
     let name = &queue.identity.name;
     if !queue.identity.present {
         let message = match scene.aside.0.get(&ObjectRef::Queue(name.clone())) {

@@ -31,10 +31,10 @@ pub(super) fn shortfall(
     shortfall: &Shortfall,
     lacks: &Lacks,
 ) -> Verdict {
-    if let Some(objection) = &shortfall.objection
+    if let Some((class, objection)) = &shortfall.objection
         && shortfall.classes.is_empty()
     {
-        return objection.clone();
+        return refusal(scene, job, *class, objection, shortfall.placed);
     }
     if wants_topology(scene, job) && shortfall.is_empty() {
         let message =
@@ -52,6 +52,27 @@ pub(super) fn shortfall(
     class_shortfall(scene, job, class, shortfall.placed, lacks)
 }
 
+/// A queue's objection. Where it rests on what the cluster has left for the queue, what the nodes
+/// themselves have left says more.
+fn refusal(
+    scene: &mut Scene<'_, '_>,
+    job: Entity,
+    class: ClassId,
+    objection: &Verdict,
+    placed: u32,
+) -> Verdict {
+    if objection.reason != Reason::NotEnoughResources {
+        return objection.clone();
+    }
+    let lacks = Lacks::of(scene, class);
+    let of_nodes = class_shortfall(scene, job, class, placed, &lacks);
+    let room = scene.ranking(class).best().is_some();
+    if of_nodes.reason == Reason::NotEnoughResources && room {
+        return Verdict::new(Reason::QueueOverCapability, objection.message.clone());
+    }
+    of_nodes
+}
+
 /// What the nodes lack for the class that failed first.
 #[derive(Default)]
 pub(super) struct Lacks {
@@ -59,10 +80,16 @@ pub(super) struct Lacks {
     nodes: Tally,
 }
 
+impl Lacks {
+    fn of(scene: &mut Scene<'_, '_>, class: ClassId) -> Self {
+        Self { dims: short_dims(scene, class), nodes: tally_bars(scene.ranking(class).bars()) }
+    }
+}
+
 /// To be asked while what was placed still has its places: they may be what is in the way.
 pub(super) fn lacks(scene: &mut Scene<'_, '_>, shortfall: &Shortfall) -> Lacks {
     let Some(&class) = shortfall.classes.first() else { return Lacks::default() };
-    Lacks { dims: short_dims(scene, class), nodes: tally_bars(scene.ranking(class).bars()) }
+    Lacks::of(scene, class)
 }
 
 fn wants_topology(scene: &Scene<'_, '_>, job: Entity) -> bool {

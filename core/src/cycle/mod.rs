@@ -1,11 +1,14 @@
 //! One cycle, a file a stage, in running order.
 //!
-//! `ingest` takes in what happened, `stale` gives up reservations that cannot be kept, the configured
-//! actions decide, and `reflect` says how things stand. The `actions` line of the configuration
+//! `ingest` takes in what happened, `stale` gives up reservations that cannot be kept, `shares` divides
+//! the cluster among the queues, `overdue` marks who has waited too long, the configured actions decide,
+//! and `reflect` says how things stand. The `actions` line of the configuration
 //! builds the schedule; stages are data, not code.
 
 pub(crate) mod ingest;
 mod stale;
+mod shares;
+mod overdue;
 mod enqueue;
 mod allocate;
 mod backfill;
@@ -25,6 +28,7 @@ pub(crate) use reflect::{NextDue, ToldQueues};
 
 use crate::config::{SchedulerConfig, Tuning};
 use crate::ids::TimeMs;
+use crate::policy::Evictions;
 use crate::scheduler::CycleOutcome;
 
 /// The time of the cycle, as told from outside.
@@ -41,6 +45,8 @@ pub(crate) struct Settings {
     pub(crate) tuning: Tuning,
     /// Without the `enqueue` action jobs are admitted as they come.
     pub(crate) admission: Admission,
+    /// Whether room may come from evictions.
+    pub(crate) evictions: Evictions,
     /// Measures the actions' time budget; without one no budget is kept.
     pub(crate) stopwatch: Option<Stopwatch>,
 }
@@ -59,7 +65,10 @@ impl Settings {
     pub(crate) fn new(config: &SchedulerConfig) -> Self {
         let enqueues = config.actions.iter().any(|action| action.spec.name == "enqueue");
         let admission = if enqueues { Admission::Enqueue } else { Admission::Implicit };
-        Self { tuning: config.tuning.clone(), admission, stopwatch: None }
+        let evicting = ["preempt", "reclaim", "gangpreempt", "gangreclaim"];
+        let evicts = config.actions.iter().any(|action| evicting.contains(&action.spec.name));
+        let evictions = if evicts { Evictions::Configured } else { Evictions::None };
+        Self { tuning: config.tuning.clone(), admission, evictions, stopwatch: None }
     }
 
     /// When an action that starts now must end, and the watch to see it by.
@@ -99,7 +108,8 @@ struct Cycle;
 pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
     let mut schedule = Schedule::new(Cycle);
     schedule.set_executor(SingleThreadedExecutor::new());
-    schedule.add_systems((ingest::ingest, stale::release).chain().in_set(Stage(0)));
+    let opening = (ingest::ingest, stale::release, shares::apportion, overdue::mark).chain();
+    schedule.add_systems(opening.in_set(Stage(0)));
     for (at, action) in config.actions.iter().enumerate() {
         let stage = Stage(at + 1);
         match action.spec.name {

@@ -32,8 +32,8 @@ pub(super) struct Shortfall {
     pub(super) placed: u32,
     /// Classes that found none, in the order they failed.
     pub(super) classes: Vec<ClassId>,
-    /// A queue's objection.
-    pub(super) objection: Option<Verdict>,
+    /// A queue's objection, with the class of tasks it was about.
+    pub(super) objection: Option<(ClassId, Verdict)>,
 }
 
 impl Shortfall {
@@ -208,13 +208,19 @@ fn tasks(
     while let Some(task) = part.pop().or_else(|| late.next(scene, &mut short)) {
         let class = scene.cluster.task(task).membership.class;
         // Nothing is freed while placing, so what one task of a class did not find no other will.
+        let refused = short.objection.as_ref().is_some_and(|(of, _)| *of == class);
+        if refused {
+            continue;
+        }
         if short.classes.contains(&class) {
             late.keep(scene, task, class);
             continue;
         }
         match one(scene, statement, job, task, rows) {
             Placement::Kept => {}
-            Placement::Refused(objection) => drop(short.objection.get_or_insert(objection)),
+            Placement::Refused(objection) => {
+                short.objection.get_or_insert((class, objection));
+            }
             Placement::NoRoom => {
                 short.classes.push(class);
                 late.keep(scene, task, class);
@@ -311,7 +317,12 @@ fn one(
         return placement;
     }
     let queue = scene.cluster.queue(scene.cluster.job(job).spec.queue);
-    let allowed = scene.policies.allocatable(&scene.cluster, &queue, scene.classes.get(class));
+    let allowed = scene.policies.allocatable(
+        &scene.cluster,
+        &scene.names.0,
+        &queue,
+        scene.classes.get(class),
+    );
     if let Err(objection) = allowed {
         return Placement::Refused(objection);
     }

@@ -9,11 +9,13 @@ mod queues;
 use bevy_ecs::prelude::{ResMut, Resource};
 
 use super::drive::{OUT_OF_TIME, Scene};
+use crate::delta::GroupPhase;
 use crate::ids::TimeMs;
 
 pub(crate) use queues::ToldQueues;
 
-/// When the next cycle is due even if nothing happens: the end of the first pause of a job.
+/// When the next cycle is due even if nothing happens: the end of the first pause, or of the first
+/// patience, of a job.
 #[derive(Clone, Copy, Debug, Default, Resource)]
 pub(crate) struct NextDue(pub(crate) Option<TimeMs>);
 
@@ -36,6 +38,10 @@ fn next_due(scene: &Scene<'_, '_>) -> Option<TimeMs> {
     for job in &scene.cluster.jobs {
         if let Some(until) = job.backoff.until.filter(|&until| until > now) {
             due = Some(due.map_or(until, |due| due.min(until)));
+        }
+        let waits = job.spec.phase == GroupPhase::Pending || job.counts.pending() > 0;
+        if let Some(end) = scene.policies.deadline(&job).filter(|&end| waits && end > now) {
+            due = Some(due.map_or(end, |due| due.min(end)));
         }
         if job.verdict.0.as_ref().is_some_and(|verdict| verdict.message == OUT_OF_TIME) {
             due = Some(now);

@@ -140,6 +140,7 @@ impl Bed {
             topology: None,
             subgroups: Vec::new(),
             phase: GroupPhase::Inqueue,
+            wait_ms: None,
             report: crate::status::GroupReport::default(),
         };
         change(&mut facts);

@@ -61,7 +61,7 @@ impl Policy for Drf {
         dominant_share(&holding(job), &cluster.capacity.0)
     }
 
-    fn queue_orders(
+    fn queue_order(
         &self,
         cluster: &Cluster<'_, '_>,
         queue: &QueueReadOnlyItem<'_, '_>,

@@ -13,6 +13,12 @@ mod mean;
 mod gang;
 mod priority;
 mod drf;
+mod sla;
+mod queues;
+mod proportion;
+mod capacity;
+mod overcommit;
+mod resourcequota;
 mod predicates;
 mod nodeorder;
 mod binpack;
@@ -22,6 +28,7 @@ mod nodegroup;
 mod strategy;
 
 pub use evict::{Ballot, EvictPurpose, Evictor};
+pub use queues::{Claims, Portion, QueueClaim, Wants, exceeds_due, has_borrowed};
 pub use tiers::{OrderKey, Policies};
 
 use bevy_ecs::entity::Entity;
@@ -29,12 +36,14 @@ use glam::I64Vec2;
 
 use crate::class::{Class, Reads};
 use crate::config::{Gate, PluginConfig};
+use crate::ids::TimeMs;
 use crate::kernel::fit::Fit;
 use crate::near::{NearFilters, NearScores};
-use crate::resource::ResourceNames;
+use crate::resource::{ResourceNames, ResourceVec};
 use crate::verdict::Verdict;
 use crate::world::{
-    Around, Cluster, JobReadOnlyItem, NodeColumns, QueueReadOnlyItem, Symbols, TaskReadOnlyItem,
+    Around, Cluster, JobReadOnlyItem, NodeColumns, QueueReadOnlyItem, Quotas, Symbols,
+    TaskReadOnlyItem,
 };
 
 /// A place in the cycle where plugins have a say.
@@ -77,11 +86,19 @@ pub enum Point {
     UnifiedEvictable,
     /// Which queue's tasks are evicted first.
     VictimQueueOrder,
+    /// What is each queue due, and what may it use at most?
+    Apportion,
+    /// May the job be admitted?
+    JobEnqueueable,
+    /// May the queue take back what others have, for so much?
+    Preemptive,
+    /// Until when may the job wait?
+    Deadline,
 }
 
 impl Point {
     /// Number of points.
-    pub const COUNT: usize = 18;
+    pub const COUNT: usize = 22;
 
     /// The flag that switches a plugin's part at this point.
     pub fn gate(self) -> Option<Gate> {
@@ -91,7 +108,11 @@ impl Point {
             Self::JobOrder => Some(Gate::JobOrder),
             Self::QueueOrder => Some(Gate::QueueOrder),
             Self::TaskOrder => Some(Gate::TaskOrder),
-            Self::JobValid | Self::UnifiedEvictable | Self::VictimQueueOrder => None,
+            Self::JobValid
+            | Self::UnifiedEvictable
+            | Self::VictimQueueOrder
+            | Self::Apportion
+            | Self::Deadline => None,
             Self::JobReady => Some(Gate::JobReady),
             Self::JobPipelined => Some(Gate::JobPipelined),
             Self::JobStarving => Some(Gate::JobStarving),
@@ -102,6 +123,8 @@ impl Point {
             Self::SubGroupOrder => Some(Gate::SubJobOrder),
             Self::Preemptable => Some(Gate::Preemptable),
             Self::Reclaimable => Some(Gate::Reclaimable),
+            Self::JobEnqueueable => Some(Gate::JobEnqueued),
+            Self::Preemptive => Some(Gate::Preemptive),
         }
     }
 }
@@ -278,6 +301,37 @@ pub enum Vote {
     Reject,
 }
 
+/// A plugin's opinion on admitting a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admittance {
+    /// Yes, and later tiers need not be asked.
+    Permit,
+    /// No opinion.
+    Abstain,
+    /// No, whatever others say, and why.
+    Reject(Verdict),
+}
+
+/// What admission is judged by besides the cluster.
+#[derive(Clone, Copy, Debug)]
+pub struct Desk<'a> {
+    /// Names of resources, for messages.
+    pub names: &'a ResourceNames,
+    /// Quotas of namespaces.
+    pub quotas: &'a Quotas,
+    /// May room come from evictions?
+    pub evictions: Evictions,
+}
+
+/// Does any configured action evict?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evictions {
+    /// Yes: what is borrowed can be taken back.
+    Configured,
+    /// No: what is taken stays taken.
+    None,
+}
+
 /// What a search for room is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -341,21 +395,15 @@ pub trait Policy: Send + Sync {
         0
     }
 
-    /// Key of a queue among all queues.
-    fn queue_order(&self, _cluster: &Cluster<'_, '_>, _queue: &QueueReadOnlyItem<'_, '_>) -> i64 {
-        0
-    }
-
     /// Writes the keys of a queue among all queues, most decisive first, and returns how many: as many
     /// for every queue, at most as many as there is room for.
-    fn queue_orders(
+    fn queue_order(
         &self,
-        cluster: &Cluster<'_, '_>,
-        queue: &QueueReadOnlyItem<'_, '_>,
-        keys: &mut [i64],
+        _cluster: &Cluster<'_, '_>,
+        _queue: &QueueReadOnlyItem<'_, '_>,
+        _keys: &mut [i64],
     ) -> usize {
-        keys[0] = self.queue_order(cluster, queue);
-        1
+        0
     }
 
     /// Key of a task among the tasks of its job.
@@ -388,14 +436,47 @@ pub trait Policy: Send + Sync {
         false
     }
 
-    /// May the queue take one more task of the class? The reason is the job's verdict if not.
+    /// May the queue take one more task of the class? The reason is the job's verdict if not; with
+    /// [`Reason::NotEnoughResources`](crate::verdict::Reason) it gives way to what nodes lack.
     fn allocatable(
         &self,
         _cluster: &Cluster<'_, '_>,
+        _names: &ResourceNames,
         _queue: &QueueReadOnlyItem<'_, '_>,
         _class: &Class,
     ) -> Result<(), Verdict> {
         Ok(())
+    }
+
+    /// Divides the cluster among the queues, one portion for each claim. Asked at the start of a cycle
+    /// in which anything it depends on has changed; the first plugin that divides counts.
+    fn apportion(&self, _claims: &Claims<'_>) -> Vec<Portion> {
+        Vec::new()
+    }
+
+    /// May the job be admitted?
+    fn job_enqueueable(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _desk: &Desk<'_>,
+        _job: &JobReadOnlyItem<'_, '_>,
+    ) -> Admittance {
+        Admittance::Abstain
+    }
+
+    /// May the queue take back what others have, to place tasks that ask for so much together?
+    fn preemptive(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _queue: &QueueReadOnlyItem<'_, '_>,
+        _request: &ResourceVec,
+    ) -> bool {
+        true
+    }
+
+    /// Until when the job may wait; afterwards it is overdue.
+    fn deadline(&self, _job: &JobReadOnlyItem<'_, '_>) -> Option<TimeMs> {
+        None
     }
 
     /// Where the job or sub-group may be placed; none is no opinion.
@@ -479,6 +560,11 @@ pub fn build(config: &PluginConfig, names: &mut ResourceNames) -> Option<Box<dyn
         "gang" => Some(Box::new(gang::Gang)),
         "priority" => Some(Box::new(priority::Priority)),
         "drf" => Some(Box::new(drf::Drf::new(config.gates))),
+        "sla" => Some(Box::new(sla::Sla::new(arguments))),
+        "proportion" => Some(Box::new(proportion::Proportion)),
+        "capacity" => Some(Box::new(capacity::Capacity::new(config))),
+        "overcommit" => Some(Box::new(overcommit::Overcommit::new(arguments))),
+        "resourcequota" => Some(Box::new(resourcequota::ResourceQuota)),
         "predicates" => Some(Box::new(predicates::Predicates::new(arguments))),
         "nodeorder" => Some(Box::new(nodeorder::NodeOrder::new(arguments, names))),
         "binpack" => Some(Box::new(binpack::Binpack::new(arguments, names))),

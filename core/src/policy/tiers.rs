@@ -8,12 +8,15 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Resource;
 use glam::I64Vec2;
 
-use super::{Bar, Obstacle, Pairing, Point, Policy, Purpose, SearchSpace, Unit, Vote, build};
+use super::{
+    Admittance, Bar, Claims, Desk, Obstacle, Pairing, Point, Policy, Portion, Purpose, SearchSpace,
+    Unit, Vote, build,
+};
 use crate::class::{Class, Reads};
 use crate::config::{Gates, SchedulerConfig};
 use crate::ids::{Name, TimeMs};
 use crate::near::{NearFilters, NearScores};
-use crate::resource::ResourceNames;
+use crate::resource::{ResourceNames, ResourceVec};
 use crate::verdict::Verdict;
 use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem, TaskReadOnlyItem};
 
@@ -44,8 +47,8 @@ pub struct OrderKey {
 }
 
 impl OrderKey {
-    /// Plugins that may order one kind of thing; tasks use the last key for their number.
-    pub const KEYS: usize = 8;
+    /// Keys all plugins together have for one thing; tasks use the last one for their number.
+    pub const KEYS: usize = 16;
 
     /// Compares what plugins said, leaving the tie-breaks out.
     pub fn cmp_rules(&self, other: &Self) -> Ordering {
@@ -84,6 +87,11 @@ impl Policies {
     /// What all plugins together read of pods beyond request and node constraints.
     pub fn reads(&self) -> Reads {
         self.entries.iter().fold(Reads::default(), |reads, entry| reads.or(entry.policy.reads()))
+    }
+
+    /// Has any plugin a say there?
+    pub fn is_asked(&self, point: Point) -> bool {
+        !self.at[point as usize].is_empty()
     }
 
     fn at(&self, point: Point) -> impl Iterator<Item = &dyn Policy> {
@@ -164,7 +172,7 @@ impl Policies {
         let mut next = 0;
         for policy in self.at(Point::QueueOrder) {
             if next < keys.len() {
-                next += policy.queue_orders(cluster, queue, &mut keys[next..]);
+                next += policy.queue_order(cluster, queue, &mut keys[next..]);
             }
         }
         OrderKey { keys, created: queue.identity.created, uid: queue.identity.uid.clone() }
@@ -230,10 +238,55 @@ impl Policies {
     pub fn allocatable(
         &self,
         cluster: &Cluster<'_, '_>,
+        names: &ResourceNames,
         queue: &QueueReadOnlyItem<'_, '_>,
         class: &Class,
     ) -> Result<(), Verdict> {
-        self.at(Point::Allocatable).try_for_each(|policy| policy.allocatable(cluster, queue, class))
+        let mut asked = self.at(Point::Allocatable);
+        asked.try_for_each(|policy| policy.allocatable(cluster, names, queue, class))
+    }
+
+    /// Division of the cluster: the first plugin that divides counts; none where nobody does.
+    pub fn apportion(&self, claims: &Claims<'_>) -> Option<Vec<Portion>> {
+        self.at(Point::Apportion).next().map(|policy| policy.apportion(claims))
+    }
+
+    /// Admission: a rejection ends it with its reason, a permit ends it at its tier, silence agrees.
+    pub fn job_enqueueable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        desk: &Desk<'_>,
+        job: &JobReadOnlyItem<'_, '_>,
+    ) -> Result<(), Verdict> {
+        for tier in self.tiers_at(Point::JobEnqueueable) {
+            let mut permitted = false;
+            for policy in tier {
+                match policy.job_enqueueable(cluster, desk, job) {
+                    Admittance::Reject(verdict) => return Err(verdict),
+                    Admittance::Permit => permitted = true,
+                    Admittance::Abstain => {}
+                }
+            }
+            if permitted {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Taking back: all must agree.
+    pub fn preemptive(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        queue: &QueueReadOnlyItem<'_, '_>,
+        request: &ResourceVec,
+    ) -> bool {
+        self.at(Point::Preemptive).all(|policy| policy.preemptive(cluster, queue, request))
+    }
+
+    /// The end of a job's patience: the earliest any plugin knows of.
+    pub fn deadline(&self, job: &JobReadOnlyItem<'_, '_>) -> Option<TimeMs> {
+        self.at(Point::Deadline).filter_map(|policy| policy.deadline(job)).min()
     }
 
     /// Search space: the first answer counts; none is the whole cluster.

@@ -95,6 +95,16 @@ impl ResourceNames {
         vector
     }
 
+    /// The vector of what pods can ask for; names that only quotas know are left out.
+    pub fn of_pods(&mut self, list: &ResourceList) -> ResourceVec {
+        let mut vector = ResourceVec::default();
+        for (name, quantity) in list.iter().filter(|(name, _)| is_of_pods(name)) {
+            let dim = self.dim(name);
+            vector.set(dim, Self::units(dim, *quantity));
+        }
+        vector
+    }
+
     /// The vector of a list together with the names the list gives, each amount rounded up.
     pub fn limits(&mut self, list: &ResourceList) -> Limits {
         let mut limits = Limits::default();
@@ -119,6 +129,16 @@ impl ResourceNames {
     pub fn display(&self, dim: Dim, units: i64) -> String {
         Self::quantity(dim, units).format(Format::of(self.name(dim)))
     }
+}
+
+/// Is it a resource a container can ask for, rather than one that only quotas count, such as
+/// `requests.cpu`, `count/pods` or `services`?
+fn is_of_pods(name: &str) -> bool {
+    let counted = ["requests.", "limits.", "count/"];
+    matches!(name, "cpu" | "memory" | "pods" | "ephemeral-storage")
+        || name.starts_with("hugepages-")
+        || name.starts_with("attachable-volumes-")
+        || (name.contains('/') && !counted.iter().any(|prefix| name.starts_with(prefix)))
 }
 
 #[cfg(test)]
@@ -179,6 +199,23 @@ mod tests {
         assert_eq!(limits.get(Dim::CPU), Some(2000));
         assert_eq!(limits.get(Dim(4)), Some(0));
         assert_eq!(limits.get(Dim::MEMORY), None);
+    }
+
+    #[test]
+    fn names_that_only_quotas_know_are_nothing_a_pod_asks_for() {
+        let mut names = ResourceNames::default();
+        let vector = names.of_pods(&list(&[
+            ("count/pods", "5"),
+            ("cpu", "2"),
+            ("limits.memory", "1Gi"),
+            ("nvidia.com/gpu", "1"),
+            ("requests.cpu", "2"),
+            ("requests.nvidia.com/gpu", "1"),
+            ("services", "3"),
+        ]));
+        let found: Vec<_> =
+            vector.iter().map(|(dim, amount)| (&**names.name(dim), amount)).collect();
+        assert_eq!(found, [("cpu", 2000), ("nvidia.com/gpu", 1000)]);
     }
 
     #[test]

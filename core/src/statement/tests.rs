@@ -113,7 +113,9 @@ fn group(name: &str, queue: &str) -> ClusterDelta {
         queue: Some(queue.into()),
         min_member: 2,
         min_task_member: vec![("master".into(), 1)],
-        min_resources: None,
+        // Promises move with what is placed, too.
+        min_resources: (name != "c").then(|| amounts(&[("cpu", 3), ("a/6", 1), ("a/7", 2)])),
+        wait_ms: None,
         priority_class: None,
         preemptable: None,
         topology: None,

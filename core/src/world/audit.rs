@@ -12,6 +12,7 @@ use super::job::JobAllocated;
 use super::ledger::holds_of_group;
 use super::queue::QueueUse;
 use super::rows::{NodeReadOnlyItem, TaskReadOnlyItem};
+use super::stake::stake;
 use super::symbol::Symbol;
 use super::task::TaskStatus;
 use crate::class::Classes;
@@ -50,6 +51,11 @@ fn compare(
     let mut offered = ResourceVec::default();
     cluster.nodes.iter().for_each(|node| offered.add(&room(&node).allocatable));
     check(&mut faults, "cluster", &"capacity", &cluster.capacity.0, &offered);
+    let mut taken = ResourceVec::default();
+    for room in rooms.values() {
+        taken.add(&room.used);
+    }
+    check(&mut faults, "cluster", &"use", &cluster.used.0, &taken);
     let mut sums = domain_sums(&cluster, &rooms);
     for domain in &cluster.domains {
         let want = sums.remove(&domain.entity).unwrap_or_default();
@@ -69,11 +75,14 @@ fn compare(
             let counts = tally.subgroups.get(&index).copied().unwrap_or_default();
             check(&mut faults, "sub-group counts of", &job.identity.key, &group.counts, &counts);
         }
+        let stake = stake(job.spec, job.counts, &tally.held);
+        check(&mut faults, "stake of", &job.identity.key, &job.stake.0, &stake);
         let mut next = Some(job.spec.queue);
         while let Some(queue) = next {
             let usage = uses.entry(queue).or_default();
-            usage.allocated.add(&tally.held.allocated);
-            usage.reserved.add(&tally.held.reserved);
+            for (total, part) in usage.fields_mut().into_iter().zip(stake.fields()) {
+                total.add(part);
+            }
             next = cluster.queue(queue).spec.parent;
         }
     }
@@ -139,6 +148,12 @@ fn job_tallies(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, Tally> {
         }
         match status {
             TaskStatus::Pipelined => tally.held.reserved.add(&request(&task)),
+            TaskStatus::Pending => {
+                tally.held.waiting.add(&request(&task));
+                if task.traits.gated {
+                    tally.held.gated.add(&request(&task));
+                }
+            }
             status if status.is_allocated() => tally.held.allocated.add(&request(&task)),
             _ => {}
         }

@@ -12,7 +12,7 @@ use super::rows::{
     QueueReadOnlyItem, Task, TaskReadOnlyItem,
 };
 
-use super::node::{ChangeLog, ClusterTotals, NodeColumns};
+use super::node::{ChangeLog, ClusterTotals, ClusterUse, NodeColumns};
 use super::volume::Volumes;
 
 /// The cluster as one parameter of a system.
@@ -26,6 +26,7 @@ pub struct Cluster<'w, 's> {
     pub domains: Query<'w, 's, Domain>,
     pub tree: Res<'w, DomainIndex>,
     pub capacity: ResMut<'w, ClusterTotals>,
+    pub used: ResMut<'w, ClusterUse>,
     pub log: ResMut<'w, ChangeLog>,
     pub groups: ResMut<'w, NodeGroups>,
     pub images: ResMut<'w, Images>,

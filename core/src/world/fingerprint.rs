@@ -46,7 +46,7 @@ fn describe(
     lines.extend(cluster.jobs.iter().map(|job| writer.job(&job)));
     for queue in &cluster.queues {
         let parent = queue.spec.parent.map(|parent| cluster.queue(parent).identity.name.clone());
-        let usage = (writer.amounts(&queue.usage.allocated), writer.amounts(&queue.usage.reserved));
+        let usage = queue.usage.fields().map(|total| writer.amounts(total));
         let (name, present) = (&queue.identity.name, queue.identity.present);
         lines.push(format!("queue {name} {present} {parent:?} {usage:?}"));
     }
@@ -111,10 +111,12 @@ impl Writer<'_, '_, '_> {
         let held = (self.amounts(&job.held.allocated), self.amounts(&job.held.reserved));
         let (min, priority, phase) = (job.spec.min_available, job.spec.priority, job.spec.phase);
         format!(
-            "job {:?} {} in {queue} {min} {priority} {phase:?} {:?} {roles:?} {groups:?} {held:?} of {}",
+            "job {:?} {} in {queue} {min} {priority} {phase:?} {:?} {roles:?} {groups:?} {held:?} \
+             {:?} of {}",
             job.identity.key,
             job.identity.present,
             job.counts.total,
+            (&job.spec.min_quota, job.spec.wait_ms),
             job.members.0.len(),
         )
     }

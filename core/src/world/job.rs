@@ -7,7 +7,7 @@ use super::index::JobKey;
 use super::task::TaskStatus;
 use crate::delta::{GroupPhase, SubGroupPolicy, TopologyWish};
 use crate::ids::{Name, TimeMs};
-use crate::resource::ResourceVec;
+use crate::resource::{ResourceList, ResourceVec};
 use crate::status::GroupReport;
 use crate::verdict::Verdict;
 
@@ -37,8 +37,12 @@ pub struct JobSpec {
     pub priority_class: Option<Name>,
     /// Priority.
     pub priority: i32,
-    /// Resources it must find to be admitted.
+    /// Resources it must find to be admitted, as far as pods can ask for them.
     pub min_resources: Option<ResourceVec>,
+    /// The same as written, with the names only quotas know; empty where nothing is.
+    pub min_quota: ResourceList,
+    /// Longest wait it names itself, in milliseconds.
+    pub wait_ms: Option<i64>,
     /// How close its tasks must sit.
     pub topology: Option<TopologyWish>,
     /// How its tasks form sub-groups.
@@ -56,6 +60,8 @@ impl JobSpec {
             priority_class: None,
             priority: 0,
             min_resources: None,
+            min_quota: ResourceList::new(),
+            wait_ms: None,
             topology: None,
             subgroups: Vec::new(),
             phase: GroupPhase::Pending,
@@ -186,7 +192,7 @@ impl JobCounts {
     }
 }
 
-/// What the job's tasks hold and what is held for them.
+/// What the job's tasks hold, what is held for them and what they wait for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
 pub struct JobAllocated {
     /// Requests of tasks that hold room.
@@ -195,7 +201,15 @@ pub struct JobAllocated {
     pub reserved: ResourceVec,
     /// Requests of all tasks that have not ended, wherever they stand.
     pub asked: ResourceVec,
+    /// Requests of tasks that wait.
+    pub waiting: ResourceVec,
+    /// The part of `waiting` that is held by gates.
+    pub gated: ResourceVec,
 }
+
+/// Has the job waited longer than it should?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+pub struct JobOverdue(pub bool);
 
 /// The job's tasks, in no particular order.
 #[derive(Clone, Debug, Default, Component)]

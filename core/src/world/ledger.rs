@@ -9,12 +9,14 @@ use std::sync::Arc;
 use bevy_ecs::entity::Entity;
 
 use super::cluster::Cluster;
-use super::job::{JobCounts, Role};
-use super::rows::{JobItem, NodeItem, TaskItem};
+use super::job::{JobAllocated, JobCounts, Role};
+use super::queue::QueueUse;
+use super::rows::{NodeItem, TaskItem};
+use super::stake::stake;
 use super::symbol::Symbol;
-
 use super::task::{Assumed, Assumption, TaskStatus};
 use super::volume::{Choice, Pick, UseCounts, VolumeRules};
+use crate::delta::GroupPhase;
 use crate::near::{Marks, Neighbours, Stay};
 use crate::resource::{Lanes, ResourceVec, Tail};
 
@@ -168,6 +170,7 @@ impl Cluster<'_, '_> {
         let Ok(task) = self.tasks.get_mut(task) else { return };
         let contribution = Contribution::of(&task);
         self.post(&contribution, flow);
+        self.settle(contribution.job);
     }
 
     /// Replaces what is assumed of a task and moves all totals with it; returns what was assumed.
@@ -204,6 +207,7 @@ impl Cluster<'_, '_> {
         if moved {
             self.repick(task, choice);
         }
+        self.settle(new.job);
         before
     }
 
@@ -239,6 +243,7 @@ impl Cluster<'_, '_> {
         let request = &contribution.request;
         charge_node(&mut node, charge, request, flow);
         if charge != Charge::Held {
+            flow.vector(&mut self.used.0, request);
             flow.pair(&mut node.unasked.0, contribution.unasked);
         }
         flow.neighbour(&mut node.neighbours, &contribution.marks, charge.stay());
@@ -271,34 +276,41 @@ impl Cluster<'_, '_> {
     fn post_job(&mut self, job: Entity, contribution: &Contribution, flow: Flow) {
         let Ok(mut job) = self.jobs.get_mut(job) else { return };
         count_task(&mut job.counts, contribution, flow);
-        let status = contribution.status;
-        if !status.is_ended() {
-            flow.vector(&mut job.held.asked, &contribution.request);
-        }
-        if !status.is_allocated() && status != TaskStatus::Pipelined {
-            return;
-        }
-        let queue = hold(&mut job, status, &contribution.request, flow);
-        self.post_queue_path(queue, status, &contribution.request, flow);
+        hold(&mut job.held, contribution, flow);
     }
 
-    fn post_queue_path(
-        &mut self,
-        queue: Entity,
-        status: TaskStatus,
-        request: &ResourceVec,
-        flow: Flow,
-    ) {
-        let mut next = Some(queue);
-        while let Some(queue) = next {
-            let Ok(mut queue) = self.queues.get_mut(queue) else { return };
-            let usage = &mut *queue.usage;
-            if status.is_allocated() {
-                flow.vector(&mut usage.allocated, request);
-            } else {
-                flow.vector(&mut usage.reserved, request);
+    /// Writes the phase of a job; what it was promised changes with it.
+    pub(crate) fn set_phase(&mut self, job: Entity, phase: GroupPhase) {
+        let Ok(mut item) = self.jobs.get_mut(job) else { return };
+        item.spec.phase = phase;
+        self.settle(Some(job));
+    }
+
+    /// Brings what a job adds to its queues up to date with its columns: after its tasks, its phase or
+    /// what it asks for have changed.
+    pub(crate) fn settle(&mut self, job: Option<Entity>) {
+        let Some(Ok(mut job)) = job.map(|job| self.jobs.get_mut(job)) else { return };
+        let queue = job.spec.queue;
+        let now = stake(&job.spec, &job.counts, &job.held);
+        let before = std::mem::replace(&mut job.stake.0, now.clone());
+        self.post_queue_path(queue, &before, &now);
+    }
+
+    /// Replaces one part of every queue's totals on a path by another.
+    fn post_queue_path(&mut self, queue: Entity, before: &QueueUse, now: &QueueUse) {
+        for at in 0..QueueUse::FIELDS {
+            let (before, now) = (before.fields()[at], now.fields()[at]);
+            if before == now {
+                continue;
             }
-            next = queue.spec.parent;
+            let mut next = Some(queue);
+            while let Some(queue) = next {
+                let Ok(mut queue) = self.queues.get_mut(queue) else { break };
+                let total = &mut *queue.usage.fields_mut()[at];
+                total.sub(before);
+                total.add(now);
+                next = queue.spec.parent;
+            }
         }
     }
 
@@ -334,9 +346,11 @@ impl Cluster<'_, '_> {
 
     fn flow_job(&mut self, job: Entity, flow: Flow) {
         let Ok(job) = self.jobs.get(job) else { return };
-        let (queue, held) = (job.spec.queue, job.held.clone());
-        self.post_queue_path(queue, TaskStatus::Running, &held.allocated, flow);
-        self.post_queue_path(queue, TaskStatus::Pipelined, &held.reserved, flow);
+        let (queue, stake, nothing) = (job.spec.queue, job.stake.0.clone(), QueueUse::default());
+        match flow {
+            Flow::In => self.post_queue_path(queue, &nothing, &stake),
+            Flow::Out => self.post_queue_path(queue, &stake, &nothing),
+        }
     }
 }
 
@@ -399,16 +413,20 @@ fn count_task(counts: &mut JobCounts, contribution: &Contribution, flow: Flow) {
     }
 }
 
-fn hold(
-    job: &mut JobItem<'_, '_>,
-    status: TaskStatus,
-    request: &ResourceVec,
-    flow: Flow,
-) -> Entity {
-    if status.is_allocated() {
-        flow.vector(&mut job.held.allocated, request);
-    } else {
-        flow.vector(&mut job.held.reserved, request);
+fn hold(held: &mut JobAllocated, contribution: &Contribution, flow: Flow) {
+    let request = &contribution.request;
+    if !contribution.status.is_ended() {
+        flow.vector(&mut held.asked, request);
     }
-    job.spec.queue
+    match contribution.status {
+        status if status.is_allocated() => flow.vector(&mut held.allocated, request),
+        TaskStatus::Pipelined => flow.vector(&mut held.reserved, request),
+        TaskStatus::Pending => {
+            flow.vector(&mut held.waiting, request);
+            if contribution.gated {
+                flow.vector(&mut held.gated, request);
+            }
+        }
+        _ => {}
+    }
 }

@@ -10,6 +10,8 @@ mod node;
 mod task;
 mod job;
 mod queue;
+mod stake;
+mod quota;
 mod domain;
 mod volume;
 mod rows;
@@ -31,19 +33,23 @@ pub use fingerprint::fingerprint;
 pub use groups::{Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups};
 pub use index::{Directory, JobKey};
 pub use job::{
-    JobAllocated, JobBackoff, JobCounts, JobIdentity, JobMembers, JobSpec, JobVerdict, READY, Role,
-    SubGroup,
+    JobAllocated, JobBackoff, JobCounts, JobIdentity, JobMembers, JobOverdue, JobSpec, JobVerdict,
+    READY, Role, SubGroup,
 };
 pub use names::{Names, PriorityClasses};
 pub use node::{
-    Allocatable, ChangeLog, ClusterTotals, DomainPath, Idle, LogMark, NodeColumns, NodeIdentity,
-    NodePlace, NodeRules, NodeTails, NodeTaint, Pipelined, Releasing, Tenants, Unasked, Used,
+    Allocatable, ChangeLog, ClusterTotals, ClusterUse, DomainPath, Idle, LogMark, NodeColumns,
+    NodeIdentity, NodePlace, NodeRules, NodeTails, NodeTaint, Pipelined, Releasing, Tenants,
+    Unasked, Used,
 };
-pub use queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueUse};
+pub use queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse, WHOLE_SHARE};
+pub(crate) use quota::amount;
+pub use quota::{Quota, Quotas};
 pub use rows::{
     Domain, DomainItem, DomainReadOnlyItem, Job, JobItem, JobReadOnlyItem, Node, NodeItem,
     NodeReadOnlyItem, Queue, QueueItem, QueueReadOnlyItem, Task, TaskItem, TaskReadOnlyItem,
 };
+pub use stake::{JobStake, lacking};
 pub use symbol::{Symbol, Symbols};
 pub use task::{
     Assumed, Assumption, Labels, LastTransaction, Membership, Observed, PrioritySource, Request,

@@ -215,6 +215,10 @@ impl<'a> NodeColumns<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Resource)]
 pub struct ClusterTotals(pub ResourceVec);
 
+/// What pods take of all nodes together, leaving ones and those of other schedulers included.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Resource)]
+pub struct ClusterUse(pub ResourceVec);
+
 /// Node rows in the order they changed. A reader remembers how far it has read and later looks only
 /// at what was written since; when nodes come or go rows are renumbered and a new epoch begins.
 #[derive(Debug, Default, Resource)]

@@ -5,7 +5,7 @@ use bevy_ecs::prelude::Component;
 
 use crate::delta::{NodeGroupFacts, QueueState};
 use crate::ids::{Name, TimeMs};
-use crate::resource::{ResourceList, ResourceVec};
+use crate::resource::{Dim, Limits, ResourceList, ResourceVec};
 
 /// Name of the queue, and whether the object is there.
 #[derive(Clone, Debug, Component)]
@@ -45,6 +45,8 @@ pub struct QueueSpec {
     pub hierarchy: Vec<(Name, u32)>,
     /// What it says of groups of nodes.
     pub node_groups: NodeGroupFacts,
+    /// Why the parent in force is not the one it names, for people.
+    pub fault: Option<String>,
 }
 
 impl Default for QueueSpec {
@@ -61,19 +63,145 @@ impl Default for QueueSpec {
             state: QueueState::Open,
             hierarchy: Vec::new(),
             node_groups: NodeGroupFacts::default(),
+            fault: None,
         }
     }
 }
 
-/// What the queue and its children use.
+/// What the queue and its children use, want and were promised.
+///
+/// Moved by the ledger alone, along the whole path to the root: an ancestor is as current as a leaf.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
 pub struct QueueUse {
     /// Requests of tasks that hold room.
     pub allocated: ResourceVec,
     /// Requests of tasks room is held for.
     pub reserved: ResourceVec,
+    /// Requests of all tasks that hold room, have it held or wait for it.
+    pub requested: ResourceVec,
+    /// What admitted jobs were promised and do not hold yet: see
+    /// [`JobStake`](super::JobStake).
+    pub inqueue: ResourceVec,
+    /// What jobs hold beyond their `minResources`.
+    pub elastic: ResourceVec,
 }
 
-/// The queue's due as a plugin computed it, if one does.
+impl QueueUse {
+    /// Number of totals.
+    pub(super) const FIELDS: usize = 5;
+
+    /// Every total, in the order of declaration.
+    pub(super) fn fields(&self) -> [&ResourceVec; Self::FIELDS] {
+        [&self.allocated, &self.reserved, &self.requested, &self.inqueue, &self.elastic]
+    }
+
+    /// The same, to write.
+    pub(super) fn fields_mut(&mut self) -> [&mut ResourceVec; Self::FIELDS] {
+        [
+            &mut self.allocated,
+            &mut self.reserved,
+            &mut self.requested,
+            &mut self.inqueue,
+            &mut self.elastic,
+        ]
+    }
+
+    /// What is taken or promised to tasks by name: a reservation counts as if it were used, so that
+    /// it cannot burst a limit when it is redeemed.
+    pub fn taken(&self, dim: Dim) -> i64 {
+        self.allocated.get(dim).saturating_add(self.reserved.get(dim))
+    }
+}
+
+/// The queue's due as a plugin computed it, if one does. A resource it does not name is not judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
-pub struct QueueDeserved(pub Option<ResourceVec>);
+pub struct QueueDeserved(pub Option<Limits>);
+
+/// A whole share, in the parts shares are counted in: finer than one milli-core of a million.
+pub const WHOLE_SHARE: i64 = 1_000_000_000;
+
+impl QueueDeserved {
+    /// The largest part of its due the queue has, in parts per billion: 1 where it is due nothing by
+    /// name, because whatever it has is borrowed.
+    pub fn share(&self, used: impl Fn(Dim) -> i64) -> Option<i64> {
+        let due = self.0.as_ref()?;
+        let parts = due.iter().map(|(dim, due)| match (used(dim).max(0), due.max(0)) {
+            (0, _) => 0,
+            (_, 0) => i128::from(WHOLE_SHARE),
+            (used, due) => i128::from(used) * i128::from(WHOLE_SHARE) / i128::from(due),
+        });
+        let largest = parts.max().unwrap_or(i128::from(WHOLE_SHARE));
+        Some(i64::try_from(largest).unwrap_or(i64::MAX))
+    }
+
+    /// What the queue has beyond its due. Without a due of its own it has borrowed everything; a
+    /// resource that its due does not name among others is nobody's debt.
+    pub fn borrowed(&self, allocated: &ResourceVec) -> ResourceVec {
+        let mut borrowed = ResourceVec::default();
+        let Some(due) = &self.0 else { return borrowed };
+        for (dim, amount) in allocated.iter() {
+            let over = match due.get(dim) {
+                Some(due) => amount.saturating_sub(due),
+                None if due.is_empty() && dim != Dim::PODS => amount,
+                None => 0,
+            };
+            borrowed.set(dim, over.max(0));
+        }
+        borrowed
+    }
+}
+
+/// The queue's limits as a plugin computed them, beside its due.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
+pub struct QueueTerms {
+    /// The most it and its children may use: its capability, and what the cluster has left beside
+    /// the guarantees of others. What it does not name there is none of. None: nobody sets limits.
+    pub ceiling: Option<ResourceVec>,
+    /// Room kept for it and its children.
+    pub guarantee: ResourceVec,
+    /// Is it a parent?
+    pub is_parent: bool,
+    /// What is odd about its limits, for people; never a reason to stop.
+    pub warnings: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vector(cpu: i64, memory: i64) -> ResourceVec {
+        let mut vector = ResourceVec::default();
+        vector.set(Dim::CPU, cpu);
+        vector.set(Dim::MEMORY, memory);
+        vector
+    }
+
+    fn due(entries: &[(Dim, i64)]) -> QueueDeserved {
+        let mut limits = Limits::default();
+        for &(dim, amount) in entries {
+            limits.set(dim, amount);
+        }
+        QueueDeserved(Some(limits))
+    }
+
+    #[test]
+    fn the_share_is_the_largest_part_of_what_is_named() {
+        let used = vector(500, 900);
+        let share = |due: QueueDeserved| due.share(|dim| used.get(dim));
+        assert_eq!(share(due(&[(Dim::CPU, 1000)])), Some(WHOLE_SHARE / 2));
+        assert_eq!(share(due(&[(Dim::CPU, 1000), (Dim::MEMORY, 900)])), Some(WHOLE_SHARE));
+        assert_eq!(share(due(&[(Dim::CPU, 0)])), Some(WHOLE_SHARE));
+        assert_eq!(share(due(&[(Dim::PODS, 0)])), Some(0));
+        assert_eq!(share(due(&[])), Some(WHOLE_SHARE));
+        assert_eq!(share(QueueDeserved(None)), None);
+    }
+
+    #[test]
+    fn what_is_beyond_the_due_is_borrowed() {
+        let used = vector(500, 900);
+        assert_eq!(due(&[(Dim::CPU, 200)]).borrowed(&used), vector(300, 0));
+        assert_eq!(due(&[(Dim::CPU, 800), (Dim::MEMORY, 0)]).borrowed(&used), vector(0, 900));
+        assert_eq!(due(&[]).borrowed(&used), used);
+        assert_eq!(QueueDeserved(None).borrowed(&used), ResourceVec::default());
+    }
+}

@@ -6,20 +6,20 @@ use bevy_ecs::query::QueryData;
 
 use super::domain::{DomainSpec, DomainSpot, DomainTotals};
 use super::job::{
-    JobAllocated, JobBackoff, JobCounts, JobIdentity, JobMembers, JobSpec, JobVerdict,
+    JobAllocated, JobBackoff, JobCounts, JobIdentity, JobMembers, JobOverdue, JobSpec, JobVerdict,
 };
 use super::node::{
     Allocatable, DomainPath, Idle, NodeIdentity, NodePlace, NodeRules, NodeTails, Pipelined,
     Releasing, Tenants, Unasked, Used,
 };
-use super::queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueUse};
-use crate::near::{Marks, Neighbours};
-
+use super::queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse};
+use super::stake::JobStake;
 use super::task::{
     Assumed, Labels, LastTransaction, Membership, Observed, PrioritySource, Request, RequestTail,
     Seat, TaskIdentity, TaskStatus, TaskTraits, status_of,
 };
 use super::volume::{Attachments, TaskVolumes};
+use crate::near::{Marks, Neighbours};
 
 /// A node with all its columns.
 #[derive(QueryData)]
@@ -95,6 +95,8 @@ pub struct Job {
     pub spec: &'static mut JobSpec,
     pub counts: &'static mut JobCounts,
     pub held: &'static mut JobAllocated,
+    pub stake: &'static mut JobStake,
+    pub overdue: &'static mut JobOverdue,
     pub members: &'static mut JobMembers,
     pub verdict: &'static mut JobVerdict,
     pub backoff: &'static mut JobBackoff,
@@ -109,6 +111,7 @@ pub struct Queue {
     pub spec: &'static mut QueueSpec,
     pub usage: &'static mut QueueUse,
     pub deserved: &'static mut QueueDeserved,
+    pub terms: &'static mut QueueTerms,
 }
 
 /// A domain with all its columns.

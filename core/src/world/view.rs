@@ -5,6 +5,7 @@ use bevy_ecs::prelude::{Query, Res, World};
 
 use super::names::Names;
 use super::node::ClusterTotals;
+use super::queue::WHOLE_SHARE;
 use super::rows::{Job, JobReadOnlyItem, Node, Queue, QueueReadOnlyItem, Task, TaskReadOnlyItem};
 
 use super::task::{Assumption, TaskStatus};
@@ -149,31 +150,20 @@ pub(crate) fn view_queue(
 ) -> QueueView {
     let given = |list: &Option<Vec<(Name, Quantity)>>| list.clone().unwrap_or_default();
     let deserved = match &queue.deserved.0 {
-        Some(deserved) => list(deserved, names),
+        Some(deserved) => list(deserved.values(), names),
         None => given(&queue.spec.deserved),
     };
-    let due = queue.deserved.0.as_ref();
     QueueView {
         name: queue.identity.name.clone(),
         state: queue.spec.state,
-        borrowed: due
-            .map(|due| list(&above(&queue.usage.allocated, due), names))
-            .unwrap_or_default(),
         allocated: list(&queue.usage.allocated, names),
-        share_ppm: share_ppm(&queue.usage.allocated, queue.deserved.0.as_ref().unwrap_or(capacity)),
+        share_ppm: share_ppm(queue, capacity),
+        borrowed: list(&queue.deserved.borrowed(&queue.usage.allocated), names),
+        warnings: queue.spec.fault.iter().chain(&queue.terms.warnings).cloned().collect(),
         deserved,
         capability: given(&queue.spec.capability),
         guarantee: given(&queue.spec.guarantee),
     }
-}
-
-/// What is used above the due.
-fn above(used: &ResourceVec, due: &ResourceVec) -> ResourceVec {
-    let mut above = ResourceVec::default();
-    for (dim, amount) in used.iter().filter(|&(dim, _)| dim != Dim::PODS) {
-        above.set(dim, (amount - due.get(dim)).max(0));
-    }
-    above
 }
 
 fn list(vector: &ResourceVec, names: &ResourceNames) -> Vec<(Name, Quantity)> {
@@ -185,12 +175,16 @@ fn list(vector: &ResourceVec, names: &ResourceNames) -> Vec<(Name, Quantity)> {
     list
 }
 
-/// The largest part of any resource, in parts per million.
-fn share_ppm(used: &ResourceVec, due: &ResourceVec) -> u64 {
+/// The largest part of its due, in parts per million; of the cluster where no plugin says what is due.
+fn share_ppm(queue: &QueueReadOnlyItem<'_, '_>, capacity: &ResourceVec) -> u64 {
+    let used = &queue.usage.allocated;
+    if let Some(share) = queue.deserved.share(|dim| used.get(dim)) {
+        return u64::try_from(share / (WHOLE_SHARE / 1_000_000)).unwrap_or(0);
+    }
     let parts =
         used.iter().filter(|&(dim, amount)| amount > 0 && dim != Dim::PODS).map(|(dim, amount)| {
-            let due = i128::from(due.get(dim));
-            if due <= 0 { 1_000_000 } else { i128::from(amount) * 1_000_000 / due }
+            let whole = i128::from(capacity.get(dim));
+            if whole <= 0 { 1_000_000 } else { i128::from(amount) * 1_000_000 / whole }
         });
     parts.max().and_then(|share| u64::try_from(share).ok()).unwrap_or(0)
 }

@@ -16,7 +16,6 @@ mod conflicts;
 mod tree;
 mod reader;
 mod nearest;
-mod duration;
 mod arguments;
 mod gang_aware;
 mod actions;
@@ -30,7 +29,7 @@ mod tests_docs;
 
 use std::path::Path;
 
-use muster_core::config::SchedulerConfig;
+use muster_core::config::{SchedulerConfig, duration};
 
 pub use self::error::{ConfigError, ConfigErrors, Hint, Problem};
 pub use self::tree::Place;

@@ -12,6 +12,7 @@ mod pod;
 mod near;
 mod podgroup;
 mod queue;
+mod quota;
 mod hypernode;
 mod priority_class;
 mod volume;
@@ -39,6 +40,7 @@ pub use podgroup::{
 };
 pub use priority_class::PriorityClass;
 pub use queue::{Guarantee, Queue, QueueSpec, QueueStatus};
+pub use quota::{ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus};
 pub use scalar::{ResourceMap, Scalar};
 pub use selector::{LabelSelector, NodeSelectorTerm, Requirement};
 pub use volume::{
@@ -108,6 +110,8 @@ pub enum Object {
     StorageClass(Box<StorageClass>),
     /// What a node can attach.
     CsiNode(Box<CsiNode>),
+    /// A quota of a namespace.
+    ResourceQuota(Box<ResourceQuota>),
     /// An object of a kind that is understood but that no rule reads yet.
     Inert {
         /// Its kind.
@@ -132,6 +136,7 @@ impl Object {
             Self::PersistentVolumeClaim(_) => ObjectKind::PersistentVolumeClaim,
             Self::StorageClass(_) => ObjectKind::StorageClass,
             Self::CsiNode(_) => ObjectKind::CsiNode,
+            Self::ResourceQuota(_) => ObjectKind::ResourceQuota,
             Self::Inert { kind, .. } => *kind,
         }
     }
@@ -163,6 +168,7 @@ impl Object {
             Self::PersistentVolumeClaim(object) => Some(&object.metadata),
             Self::StorageClass(object) => Some(&object.metadata),
             Self::CsiNode(object) => Some(&object.metadata),
+            Self::ResourceQuota(object) => Some(&object.metadata),
             Self::Inert { .. } => None,
         }
     }
@@ -181,6 +187,7 @@ impl Object {
             Self::PersistentVolumeClaim(object) => Some(&mut object.metadata),
             Self::StorageClass(object) => Some(&mut object.metadata),
             Self::CsiNode(object) => Some(&mut object.metadata),
+            Self::ResourceQuota(object) => Some(&mut object.metadata),
             Self::Inert { .. } => None,
         }
     }

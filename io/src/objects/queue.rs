@@ -18,7 +18,7 @@ pub struct Queue {
 
 /// `spec` of a queue.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct QueueSpec {
     /// Its part of what is shared by weight; absent is 1.
     pub weight: Option<i64>,
@@ -34,6 +34,8 @@ pub struct QueueSpec {
     pub priority: Option<i32>,
     /// Queue above it; empty is the root.
     pub parent: String,
+    /// `traverse` or `fifo`.
+    pub dequeue_strategy: Option<String>,
 }
 
 /// `guarantee` of a queue.

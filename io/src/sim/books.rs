@@ -208,6 +208,8 @@ impl Books {
             | ClusterDelta::StorageClassGone(_)
             | ClusterDelta::CsiNode(_)
             | ClusterDelta::CsiNodeGone(_)
+            | ClusterDelta::Quota(_)
+            | ClusterDelta::QuotaGone(_)
             | ClusterDelta::BindFailed { .. }
             | ClusterDelta::EvictFailed { .. } => {}
         }
@@ -242,6 +244,7 @@ impl Books {
             ObjectRef::Queue(name) => drop(self.queues.remove(name)),
             ObjectRef::PriorityClass(_)
             | ObjectRef::Namespace(_)
+            | ObjectRef::Quota(_)
             | ObjectRef::Volume(_)
             | ObjectRef::Claim(_)
             | ObjectRef::StorageClass(_)
@@ -372,9 +375,13 @@ impl Books {
         path
     }
 
-    /// The parent in force: queues that stand in a circle count as children of the root.
+    /// The parent in force: queues that stand in a circle, and those whose parent does not exist,
+    /// count as children of the root.
     fn parent(&self, queue: &Name) -> Option<Name> {
-        let named = |queue: &Name| self.queues.get(queue).and_then(|facts| facts.parent.clone());
+        let named = |queue: &Name| {
+            let parent = self.queues.get(queue).and_then(|facts| facts.parent.clone());
+            parent.filter(|parent| self.queues.contains_key(parent))
+        };
         let mut above = named(queue);
         for _ in 0..=self.queues.len() {
             match above {

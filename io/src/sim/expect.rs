@@ -266,6 +266,8 @@ mod tests {
             share_ppm: 0,
             capability: Vec::new(),
             guarantee: Vec::new(),
+            borrowed: Vec::new(),
+            warnings: Vec::new(),
         }];
         let scene =
             Scene { books: &books, domains: &domains, tally: &tally, jobs: &jobs, queues: &queues };

@@ -72,6 +72,7 @@ pub(crate) fn gang(name: &str, min_member: u32) -> PodGroupFacts {
         min_member,
         min_task_member: Vec::new(),
         min_resources: None,
+        wait_ms: None,
         priority_class: None,
         preemptable: None,
         topology: None,

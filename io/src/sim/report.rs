@@ -32,7 +32,7 @@ struct Document<'a> {
     cycles: Vec<CycleLine<'a>>,
     pods: Pairs<Vec<(String, Pod<'a>)>>,
     jobs: Pairs<Vec<(String, Job<'a>)>>,
-    queues: Pairs<Vec<(String, Queue)>>,
+    queues: Pairs<Vec<(String, Queue<'a>)>>,
     invariants: InvariantCounts,
     expect: Vec<Assertion<'a>>,
     set_aside: Vec<Aside<'a>>,
@@ -242,22 +242,27 @@ impl<'a> Job<'a> {
 }
 
 #[derive(Serialize)]
-struct Queue {
+struct Queue<'a> {
     allocated: Pairs<Vec<(String, String)>>,
     deserved: Pairs<Vec<(String, String)>>,
     share: f64,
     state: &'static str,
+    /// What it uses beyond its due.
     borrowed: Pairs<Vec<(String, String)>>,
+    /// What is odd about its limits or its place in the tree.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
 }
 
-impl Queue {
-    fn of(queue: &QueueView) -> Self {
+impl<'a> Queue<'a> {
+    fn of(queue: &'a QueueView) -> Self {
         Self {
             allocated: amounts(&queue.allocated),
             deserved: amounts(&queue.deserved),
             share: queue.share_ppm as f64 / 1e6,
             state: state_text(queue.state),
             borrowed: amounts(&queue.borrowed),
+            warnings: &queue.warnings,
         }
     }
 }

@@ -351,6 +351,12 @@ impl<'a> Run<'a> {
             self.watch.finish(&self.books);
         }
         let set_aside = self.scheduler.set_aside();
+        let queues = self.scheduler.queues();
+        let odd = queues.iter().flat_map(|queue| {
+            let told = |text: &&String| !set_aside.iter().any(|(_, why)| why == *text);
+            queue.warnings.iter().filter(told).map(|text| format!("Queue {}: {text}", queue.name))
+        });
+        self.warnings.extend(odd);
         let expect = self.scenario.expect.iter().zip(self.expect);
         let expect = expect
             .filter_map(|(expectation, verdict)| {
@@ -368,7 +374,7 @@ impl<'a> Run<'a> {
             waits: pod_waits(&mut self.scheduler, &set_aside),
             set_aside,
             jobs: aside::jobs(&mut self.scheduler, &self.cluster),
-            queues: self.scheduler.queues(),
+            queues,
             cycles: self.cycles,
             books: self.books,
             tally: self.tally,

@@ -9,6 +9,7 @@ mod near;
 mod request;
 mod podgroup;
 mod queue;
+mod quota;
 mod domain;
 mod priority;
 mod volume;
@@ -97,6 +98,7 @@ impl TranslateError {
             ObjectKind::PersistentVolumeClaim => ObjectRef::Claim(key),
             ObjectKind::StorageClass => ObjectRef::StorageClass(key.name),
             ObjectKind::CsiNode => ObjectRef::CsiNode(key.name),
+            ObjectKind::ResourceQuota => ObjectRef::Quota(key),
             _ => return None,
         };
         let reason = format!("{}: {}", self.field, self.problem);
@@ -123,6 +125,7 @@ pub fn translate(
         }
         Object::StorageClass(class) => ClusterDelta::StorageClass(Box::new(volume::class(class)?)),
         Object::CsiNode(node) => ClusterDelta::CsiNode(volume::csi_node(node)?),
+        Object::ResourceQuota(quota) => ClusterDelta::Quota(Box::new(quota::facts(quota)?)),
         Object::Inert { .. } => return Ok(None),
     }))
 }
@@ -142,6 +145,7 @@ pub fn gone(kind: ObjectKind, key: &ObjectKey) -> Option<ClusterDelta> {
         ObjectKind::PersistentVolumeClaim => Some(ClusterDelta::ClaimGone(key)),
         ObjectKind::StorageClass => Some(ClusterDelta::StorageClassGone(key.name)),
         ObjectKind::CsiNode => Some(ClusterDelta::CsiNodeGone(key.name)),
+        ObjectKind::ResourceQuota => Some(ClusterDelta::QuotaGone(key)),
         _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! PodGroup to [`PodGroupFacts`].
 
+use muster_core::config::duration::parse_ms;
 use muster_core::delta::{
     GroupPhase, PodGroupFacts, SubGroupPolicy, TierRef, TopologyMode, TopologyWish,
 };
@@ -7,7 +8,7 @@ use muster_core::status::{Condition, ConditionKind, GroupReport};
 
 use super::about::{About, member, preemptable};
 use super::{TranslateError, selector};
-use crate::objects::{self, NetworkTopology, ObjectKind, PodGroup};
+use crate::objects::{self, Metadata, NetworkTopology, ObjectKind, PodGroup};
 
 pub(super) fn facts(group: &PodGroup) -> Result<PodGroupFacts, TranslateError> {
     let about = About::new(ObjectKind::PodGroup, &group.metadata)?;
@@ -27,6 +28,7 @@ pub(super) fn facts(group: &PodGroup) -> Result<PodGroupFacts, TranslateError> {
         min_resources: min_resources
             .map(|map| about.resources(map, "spec.minResources"))
             .transpose()?,
+        wait_ms: waiting_time(&group.metadata),
         priority_class: about.optional_name("spec.priorityClassName", &spec.priority_class_name)?,
         preemptable: preemptable(&group.metadata),
         topology: topology(&about, spec.network_topology.as_ref(), "spec.networkTopology")?,
@@ -54,6 +56,16 @@ fn report(status: &objects::PodGroupStatus) -> GroupReport {
         failed: status.failed,
         conditions: conditions.collect(),
     }
+}
+
+/// Annotations that say how long the group may wait; the first that is there counts.
+pub(super) const WAITING_TIMES: [&str; 2] = ["volcano.sh/sla-waiting-time", "sla-waiting-time"];
+
+/// How long the group may wait, in milliseconds; none if it does not say, or nothing that is a time.
+pub(super) fn waiting_time(metadata: &Metadata) -> Option<i64> {
+    let text = WAITING_TIMES.iter().find_map(|key| metadata.annotations.get(*key))?;
+    let ms = parse_ms(text).and_then(|ms| i64::try_from(ms).ok());
+    ms.filter(|&ms| ms > 0)
 }
 
 fn subgroup(

@@ -403,3 +403,70 @@ fn what_a_status_says_is_read_back_and_what_others_say_is_not() {
         (muster_core::status::ConditionKind::Unschedulable, "NotEnoughTasks")
     );
 }
+
+fn quota(spec: &Value, status: &Value) -> Object {
+    let metadata = json!({"name": "limits", "namespace": "team"});
+    Object::ResourceQuota(read(json!({"metadata": metadata, "spec": spec, "status": status})))
+}
+
+#[test]
+fn a_quota_is_what_its_status_says_and_its_spec_until_then() {
+    let hard = json!({"requests.cpu": "4", "count/pods": 5});
+    let facts = |object: &Object| {
+        let ClusterDelta::Quota(facts) = delta(object) else { panic!("not a quota") };
+        *facts
+    };
+    let fresh = facts(&quota(&json!({"hard": hard}), &json!({})));
+    assert_eq!(fresh.key, ObjectKey::new("team", "limits"));
+    assert_eq!(fresh.hard, amounts(&[("count/pods", "5"), ("requests.cpu", "4")]));
+    assert_eq!(fresh.used, amounts(&[]));
+    let status = json!({"hard": {"requests.cpu": "3"}, "used": {"requests.cpu": "1500m"}});
+    let seen = facts(&quota(&json!({"hard": hard}), &status));
+    assert_eq!(seen.hard, amounts(&[("requests.cpu", "3")]));
+    assert_eq!(seen.used, amounts(&[("requests.cpu", "1500m")]));
+    assert_eq!(
+        complaint(&quota(&json!({"hard": {"pods": "-1"}}), &json!({}))),
+        "ResourceQuota team/limits: spec.hard.pods: \"-1\" is negative; expected 0 or more"
+    );
+}
+
+#[test]
+fn scopes_of_a_quota_are_said_not_to_count() {
+    let plain = quota(&json!({"hard": {}}), &json!({}));
+    assert_eq!(unsupported(&plain), Vec::<String>::new());
+    for scopes in [
+        json!({"scopes": ["BestEffort"]}),
+        json!({"scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass"}]}}),
+    ] {
+        assert_eq!(
+            unsupported(&quota(&scopes, &json!({}))),
+            ["has scopes, which are not looked at: it limits all pods of its namespace"]
+        );
+    }
+}
+
+#[test]
+fn a_group_says_in_an_annotation_how_long_it_may_wait() {
+    let waits = |annotations: &Value| {
+        let metadata = json!({"name": "g", "annotations": annotations});
+        let object = Object::PodGroup(read(json!({"metadata": metadata})));
+        let ClusterDelta::PodGroup(facts) = delta(&object) else { panic!("not a group") };
+        (facts.wait_ms, unsupported(&object).len())
+    };
+    assert_eq!(waits(&json!({})), (None, 0));
+    assert_eq!(waits(&json!({"sla-waiting-time": "1m30s"})), (Some(90_000), 0));
+    let both = json!({"sla-waiting-time": "1m", "volcano.sh/sla-waiting-time": "2s"});
+    assert_eq!(waits(&both), (Some(2_000), 0));
+    for bad in ["soon", "0s", "-5s", ""] {
+        assert_eq!(waits(&json!({"volcano.sh/sla-waiting-time": bad})), (None, 1), "{bad:?}");
+    }
+}
+
+#[test]
+fn what_a_queue_asks_for_in_vain_is_said() {
+    let queue = |spec: Value| Object::Queue(read(json!({"metadata": {"name": "q"}, "spec": spec})));
+    let devices = queue(json!({"capability": {"deviceclass/gpu.example.com": 4}}));
+    assert_eq!(unsupported(&devices), ["limits device classes, which this version does not count"]);
+    assert_eq!(unsupported(&queue(json!({"dequeueStrategy": "fifo"}))).len(), 1);
+    assert_eq!(unsupported(&queue(json!({"dequeueStrategy": "traverse"}))), Vec::<String>::new());
+}

@@ -2,7 +2,8 @@
 
 use super::about::{PREEMPTABLE, annotation_or_label, parse_bool};
 use super::pod::TASK_PRIORITY;
-use crate::objects::{HyperNode, Object, Pod, PodGroup};
+use super::podgroup::{WAITING_TIMES, waiting_time};
+use crate::objects::{HyperNode, Object, Pod, PodGroup, Queue, ResourceQuota};
 
 /// What the object asks for that this version does not do, one phrase each, without the object's
 /// name so that many objects can share one sentence.
@@ -12,8 +13,9 @@ pub fn unsupported(object: &Object) -> Vec<String> {
         Object::PodGroup(group) => of_group(group),
         Object::HyperNode(domain) => of_domain(domain),
         Object::Inert { .. } => vec!["is read by no rule of this version".to_owned()],
+        Object::Queue(queue) => of_queue(queue),
+        Object::ResourceQuota(quota) => of_quota(quota),
         Object::Node(_)
-        | Object::Queue(_)
         | Object::PriorityClass(_)
         | Object::Namespace(_)
         | Object::PersistentVolume(_)
@@ -59,7 +61,40 @@ fn of_group(group: &PodGroup) -> Vec<String> {
     {
         found.push(format!("has a {PREEMPTABLE} that is no boolean and counts as false"));
     }
+    let given = WAITING_TIMES.iter().find(|key| group.metadata.annotations.contains_key(**key));
+    if let Some(key) = given
+        && waiting_time(&group.metadata).is_none()
+    {
+        found.push(format!(
+            "has an annotation {key} that is no length of time above zero and is not used"
+        ));
+    }
     found
+}
+
+fn of_queue(queue: &Queue) -> Vec<String> {
+    let spec = &queue.spec;
+    let lists = [&spec.capability, &spec.deserved, &spec.guarantee.resource];
+    let names = lists.into_iter().flatten().flat_map(|list| list.keys());
+    let devices =
+        |name: &String| name.starts_with("deviceclass/") || name.contains(".deviceclass/");
+    let mut found = Vec::new();
+    if names.into_iter().any(devices) {
+        found.push("limits device classes, which this version does not count".to_owned());
+    }
+    if spec.dequeue_strategy.as_deref() == Some("fifo") {
+        found.push(
+            "has dequeueStrategy fifo; a job that cannot start does not stop those behind it"
+                .to_owned(),
+        );
+    }
+    found
+}
+
+fn of_quota(quota: &ResourceQuota) -> Vec<String> {
+    let scoped = !quota.spec.scopes.is_empty() || quota.spec.scope_selector.is_some();
+    let text = "has scopes, which are not looked at: it limits all pods of its namespace";
+    if scoped { vec![text.to_owned()] } else { Vec::new() }
 }
 
 fn of_domain(domain: &HyperNode) -> Vec<String> {

@@ -7,10 +7,7 @@ pub(super) const TABLE: &[ActionSpec] = &[
     ActionSpec {
         name: "enqueue",
         summary: "admits waiting jobs, so that the other actions consider them",
-        support: Support::Partial(
-            "admits every job whose queue is open; quota-based admission comes with the queue \
-             plugins",
-        ),
+        support: Support::Full,
         arguments: &[],
     },
     ActionSpec {

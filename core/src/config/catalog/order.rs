@@ -54,7 +54,7 @@ pub(super) const TABLE: &[PluginSpec] = &[
     PluginSpec {
         name: "sla",
         summary: "a job that has waited longer than its limit is admitted and served first",
-        support: Support::Planned,
+        support: Support::Full,
         gates: &[Gate::JobOrder, Gate::JobEnqueued, Gate::JobPipelined],
         arguments: &[arg(
             "sla-waiting-time",

@@ -8,7 +8,10 @@ pub(super) const TABLE: &[PluginSpec] = &[
     PluginSpec {
         name: "proportion",
         summary: "queues share the cluster by weight, within their guarantee and capability",
-        support: Support::Planned,
+        support: Support::Partial(
+            "shares, limits and admission; which pods a queue gives back comes with the evicting \
+             actions",
+        ),
         gates: &[
             Gate::QueueOrder,
             Gate::Reclaimable,
@@ -22,7 +25,10 @@ pub(super) const TABLE: &[PluginSpec] = &[
     PluginSpec {
         name: "capacity",
         summary: "queues have what they deserve, lend what they do not use and take it back",
-        support: Support::Planned,
+        support: Support::Partial(
+            "dues, limits, the tree of queues and admission; device claims are not counted, and which \
+             pods a queue gives back comes with the evicting actions",
+        ),
         gates: &[
             Gate::Hierarchy,
             Gate::QueueOrder,
@@ -57,7 +63,7 @@ pub(super) const TABLE: &[PluginSpec] = &[
     PluginSpec {
         name: "overcommit",
         summary: "admits jobs up to the cluster's size times a factor, so that a few wait ready",
-        support: Support::Planned,
+        support: Support::Full,
         gates: &[Gate::JobEnqueued],
         arguments: &[arg(
             "overcommit-factor",
@@ -69,7 +75,7 @@ pub(super) const TABLE: &[PluginSpec] = &[
     PluginSpec {
         name: "resourcequota",
         summary: "admits a job only if the quotas of its namespace have room for its minimum",
-        support: Support::Planned,
+        support: Support::Full,
         gates: &[Gate::JobEnqueued],
         arguments: &[],
     },

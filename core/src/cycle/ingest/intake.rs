@@ -12,13 +12,14 @@ use crate::class::Classes;
 use crate::cycle::Now;
 use crate::delta::{
     ClusterDelta, DomainFacts, NodeFacts, ObjectRef, PodGroupFacts, PriorityClassFacts, QueueFacts,
+    QuotaFacts,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::near::Near;
 use crate::resource::ResourceVec;
 use crate::world::{
     Cluster, Directory, JobKey, JobSpec, Names, NodeRules, NodeTaint, PriorityClasses, QueueSpec,
-    Symbols,
+    Quota, Quotas, Symbols,
 };
 
 /// Objects that could not be understood, with the reason.
@@ -35,6 +36,7 @@ pub(super) struct Intake<'w, 's> {
     pub(super) near: ResMut<'w, Near>,
     pub(super) names: ResMut<'w, Names>,
     pub(super) priorities: ResMut<'w, PriorityClasses>,
+    pub(super) quotas: ResMut<'w, Quotas>,
     pub(super) set_aside: ResMut<'w, SetAside>,
     pub(super) dirty: ResMut<'w, Dirty>,
     pub(super) now: Res<'w, Now>,
@@ -82,6 +84,8 @@ impl Intake<'_, '_> {
             ClusterDelta::StorageClassGone(name) => self.storage_class(&name, None),
             ClusterDelta::CsiNode(facts) => self.csi_node(&facts.node, Some(facts.limits)),
             ClusterDelta::CsiNodeGone(name) => self.csi_node(&name, None),
+            ClusterDelta::Quota(facts) => self.quota(*facts),
+            ClusterDelta::QuotaGone(key) => self.quota_gone(&key),
             ClusterDelta::SetAside { object, reason } => self.put_aside(object, reason),
             ClusterDelta::BindFailed { pod, uid, reason } => self.bind_failed(&pod, &uid, &reason),
             ClusterDelta::EvictFailed { pod, uid, .. } => self.evict_failed(&pod, &uid),
@@ -101,6 +105,7 @@ impl Intake<'_, '_> {
             ObjectRef::Claim(key) => self.claim(key, None),
             ObjectRef::StorageClass(name) => self.storage_class(name, None),
             ObjectRef::CsiNode(name) => self.csi_node(name, None),
+            ObjectRef::Quota(key) => self.quota_gone(key),
         }
         self.set_aside.0.insert(object, reason);
     }
@@ -171,7 +176,7 @@ impl Intake<'_, '_> {
     fn pod_group(&mut self, facts: &PodGroupFacts) {
         self.set_aside.0.remove(&ObjectRef::PodGroup(facts.key.clone()));
         let Some(&job) = self.directory.jobs.get(&JobKey::Group(facts.key.clone())) else { return };
-        let min_resources = facts.min_resources.as_ref().map(|list| self.names.0.vector(list));
+        let min_resources = facts.min_resources.as_ref().map(|list| self.names.0.of_pods(list));
         let priority = self.priorities.value(facts.priority_class.as_ref()).unwrap_or(0);
         let queue = self.queue_named(facts.queue.as_ref());
         self.move_job(job, queue);
@@ -189,6 +194,8 @@ impl Intake<'_, '_> {
         item.spec.priority_class.clone_from(&facts.priority_class);
         item.spec.priority = priority;
         item.spec.min_resources = min_resources;
+        item.spec.min_quota = facts.min_resources.clone().unwrap_or_default();
+        item.spec.wait_ms = facts.wait_ms;
         item.spec.topology.clone_from(&facts.topology);
         for role in &mut item.counts.roles {
             role.min = 0;
@@ -197,6 +204,7 @@ impl Intake<'_, '_> {
             let role = item.counts.role(name);
             item.counts.roles[usize::from(role)].min = *min;
         }
+        self.cluster.settle(Some(job));
     }
 
     fn pod_group_gone(&mut self, key: &ObjectKey) {
@@ -214,6 +222,7 @@ impl Intake<'_, '_> {
         for role in &mut item.counts.roles {
             role.min = 0;
         }
+        self.cluster.settle(Some(job));
         self.dirty.vacant.push(job);
     }
 
@@ -257,6 +266,7 @@ impl Intake<'_, '_> {
             state: facts.state,
             hierarchy: facts.hierarchy.clone(),
             node_groups: facts.node_groups.clone(),
+            fault: None,
         };
         self.dirty.queues = true;
     }
@@ -284,6 +294,21 @@ impl Intake<'_, '_> {
     fn priority_class_gone(&mut self, name: &Name) {
         self.set_aside.0.remove(&ObjectRef::PriorityClass(name.clone()));
         self.dirty.priorities |= self.priorities.0.remove(name).is_some();
+    }
+
+    fn quota(&mut self, facts: QuotaFacts) {
+        self.set_aside.0.remove(&ObjectRef::Quota(facts.key.clone()));
+        let quota = Quota { hard: facts.hard, used: facts.used };
+        self.quotas.of.entry(facts.key.namespace).or_default().insert(facts.key.name, quota);
+    }
+
+    fn quota_gone(&mut self, key: &ObjectKey) {
+        self.set_aside.0.remove(&ObjectRef::Quota(key.clone()));
+        let Some(quotas) = self.quotas.of.get_mut(&key.namespace) else { return };
+        quotas.remove(&key.name);
+        if quotas.is_empty() {
+            self.quotas.of.remove(&key.namespace);
+        }
     }
 
     fn domain(&mut self, facts: DomainFacts) {

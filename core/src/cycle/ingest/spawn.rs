@@ -9,11 +9,11 @@ use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::near::{Marks, Neighbours};
 use crate::world::{
     Allocatable, Assumed, Attachments, Directory, DomainPath, DomainSpec, DomainSpot, DomainTotals,
-    Idle, JobAllocated, JobBackoff, JobCounts, JobIdentity, JobKey, JobMembers, JobSpec,
-    JobVerdict, Labels, LastTransaction, Membership, NodeIdentity, NodePlace, NodeRules, NodeTails,
-    Observed, Pipelined, PrioritySource, QueueDeserved, QueueIdentity, QueueSpec, QueueUse,
-    Releasing, Request, RequestTail, Seat, TaskIdentity, TaskTraits, TaskVolumes, Tenants, Unasked,
-    Used,
+    Idle, JobAllocated, JobBackoff, JobCounts, JobIdentity, JobKey, JobMembers, JobOverdue,
+    JobSpec, JobStake, JobVerdict, Labels, LastTransaction, Membership, NodeIdentity, NodePlace,
+    NodeRules, NodeTails, Observed, Pipelined, PrioritySource, QueueDeserved, QueueIdentity,
+    QueueSpec, QueueTerms, QueueUse, Releasing, Request, RequestTail, Seat, TaskIdentity,
+    TaskTraits, TaskVolumes, Tenants, Unasked, Used,
 };
 
 /// Name of the queue every path ends in.
@@ -149,8 +149,9 @@ impl Maker<'_> {
                 announced: None,
             };
             let tallies = (JobCounts::default(), JobAllocated::default(), JobMembers::default());
+            let account = (JobStake::default(), JobOverdue::default());
             let state = (JobVerdict::default(), JobBackoff::default());
-            world.spawn((identity, JobSpec::empty(default), tallies, state)).id()
+            world.spawn((identity, JobSpec::empty(default), tallies, account, state)).id()
         });
     }
 
@@ -164,7 +165,7 @@ impl Maker<'_> {
                 created: TimeMs::default(),
                 present: false,
             };
-            let state = (QueueUse::default(), QueueDeserved::default());
+            let state = (QueueUse::default(), QueueDeserved::default(), QueueTerms::default());
             world.spawn((identity, QueueSpec::default(), state)).id()
         })
     }

@@ -157,33 +157,35 @@ fn resolve_priorities(mut intake: Intake<'_, '_>) {
     }
 }
 
-/// Why a queue is set aside here; what the outside has set aside stays so.
-const CIRCLE: &str = "its parents form a circle; it is treated as a child of root";
+/// What is wrong with the parent a queue names, as its reason ends; what the outside has set aside
+/// for other reasons stays so.
+const AS_CHILD_OF_ROOT: &str = "it is treated as a child of root";
 
 /// Puts parents in force, takes queues out of circles, drops queues nobody needs, and sums up what
 /// each queue uses.
 pub(crate) fn settle_queues(world: &mut World) {
     drop_unneeded_queues(world);
     let parents = parents_in_force(world);
-    let mut asides: Vec<(Name, bool)> = Vec::new();
-    for (queue, parent, circle) in parents {
+    let mut faults: Vec<(Name, Option<String>)> = Vec::new();
+    for Placing { queue, parent, fault } in parents {
         let Ok(mut item) = world.get_entity_mut(queue) else { continue };
         if let Some(mut usage) = item.get_mut::<QueueUse>() {
             *usage = QueueUse::default();
         }
         if let Some(mut spec) = item.get_mut::<QueueSpec>() {
             spec.parent = parent;
+            spec.fault.clone_from(&fault);
         }
         if let Some(identity) = item.get::<QueueIdentity>() {
-            asides.push((identity.name.clone(), circle));
+            faults.push((identity.name.clone(), fault));
         }
     }
     let mut set_aside = world.resource_mut::<SetAside>();
-    for (name, circle) in asides {
+    for (name, fault) in faults {
         let queue = ObjectRef::Queue(name);
-        if circle {
-            set_aside.0.insert(queue, CIRCLE.into());
-        } else if set_aside.0.get(&queue).is_some_and(|why| why == CIRCLE) {
+        if let Some(fault) = fault {
+            set_aside.0.insert(queue, fault);
+        } else if set_aside.0.get(&queue).is_some_and(|why| why.ends_with(AS_CHILD_OF_ROOT)) {
             set_aside.0.remove(&queue);
         }
     }
@@ -202,17 +204,32 @@ fn attach_jobs(
     }
 }
 
-/// Every queue with the parent in force and whether it stands in a circle.
-fn parents_in_force(world: &mut World) -> Vec<(Entity, Option<Entity>, bool)> {
+/// Where a queue hangs.
+struct Placing {
+    queue: Entity,
+    parent: Option<Entity>,
+    /// Why not where it wants to.
+    fault: Option<String>,
+}
+
+/// Every queue with the parent in force.
+fn parents_in_force(world: &mut World) -> Vec<Placing> {
     let query = world.query::<(Entity, &QueueIdentity, &QueueSpec)>();
     let directory = world.resource::<Directory>();
     let root = directory.queues.get(ROOT_QUEUE).copied();
+    let columns = |queue: Entity| query.query_manual(world).get_inner(queue).ok();
+    let named = |queue: Entity| columns(queue).and_then(|(_, _, spec)| spec.wanted_parent.as_ref());
+    let missing = |queue: Entity| {
+        let parent = named(queue)?;
+        let there = directory.queues.get(parent).and_then(|&parent| columns(parent));
+        there.is_none_or(|(_, identity, _)| !identity.present).then_some(parent)
+    };
     let wanted = |queue: Entity| -> Option<Entity> {
-        let (_, identity, spec) = query.query_manual(world).get_inner(queue).ok()?;
-        if &*identity.name == ROOT_QUEUE {
+        if Some(queue) == root {
             return None;
         }
-        spec.wanted_parent.as_ref().and_then(|name| directory.queues.get(name).copied()).or(root)
+        let parent = named(queue).filter(|_| missing(queue).is_none());
+        parent.and_then(|name| directory.queues.get(name).copied()).or(root)
     };
     let queues: Vec<Entity> = query.query_manual(world).iter_inner().map(|item| item.0).collect();
     let in_circle = |queue: Entity| {
@@ -226,13 +243,20 @@ fn parents_in_force(world: &mut World) -> Vec<(Entity, Option<Entity>, bool)> {
         }
         false
     };
-    queues
-        .iter()
-        .map(|&queue| {
-            let circle = in_circle(queue);
-            (queue, if circle { root } else { wanted(queue) }, circle)
-        })
-        .collect()
+    let place = |&queue: &Entity| {
+        if Some(queue) != root
+            && let Some(parent) = missing(queue)
+        {
+            let fault = format!("its parent {parent:?} does not exist; {AS_CHILD_OF_ROOT}");
+            return Placing { queue, parent: root, fault: Some(fault) };
+        }
+        if in_circle(queue) {
+            let fault = format!("its parents form a circle; {AS_CHILD_OF_ROOT}");
+            return Placing { queue, parent: root, fault: Some(fault) };
+        }
+        Placing { queue, parent: wanted(queue), fault: None }
+    };
+    queues.iter().map(place).collect()
 }
 
 /// Queues that are only mentioned, by nobody any more.

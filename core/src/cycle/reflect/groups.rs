@@ -29,8 +29,8 @@ pub(super) fn reflect(scene: &mut Scene<'_, '_>) {
         news.extend(news_of(scene, &job));
     }
     for News { job, phase, verdict, report } in news {
+        scene.cluster.set_phase(job, phase);
         let mut item = scene.cluster.job_mut(job);
-        item.spec.phase = phase;
         if let Some(verdict) = verdict {
             *item.verdict = verdict;
         }

@@ -9,7 +9,7 @@ use crate::cycle::drive::Scene;
 use crate::delta::QueueState;
 use crate::ids::Name;
 use crate::intent::Intent;
-use crate::resource::{ResourceList, ResourceVec};
+use crate::resource::{Limits, ResourceList, ResourceVec};
 use crate::world::{QueueReadOnlyItem, view_queue};
 
 /// What was last told of each queue, in the columns' own form: comparing costs no memory. A restart
@@ -22,7 +22,7 @@ struct Told {
     uid: Name,
     state: QueueState,
     allocated: ResourceVec,
-    computed: Option<ResourceVec>,
+    computed: Option<Limits>,
     given: Option<ResourceList>,
 }
 

@@ -126,6 +126,9 @@ pub(super) fn inherit(new: &mut Object, old: &Object) {
             keep_status(&mut new.status, &old.status);
         }
         (Object::Queue(new), Object::Queue(old)) => keep_status(&mut new.status, &old.status),
+        (Object::ResourceQuota(new), Object::ResourceQuota(old)) => {
+            keep_status(&mut new.status, &old.status);
+        }
         (Object::Pod(new), Object::Pod(old)) => {
             keep_status(&mut new.status, &old.status);
             if new.spec.node_name.is_none() {

@@ -1,6 +1,6 @@
 //! Rules about limits: nodes and queues the scheduler placed something on may not be overfull.
 //!
-//! Only what a bind of the cycle asked for is judged: a node the timeline made smaller, or a queue
+//! Only what a bind of the cycle, or for queues a reservation, asked for is judged: a node the timeline made smaller, or a queue
 //! whose limit it lowered, is not the scheduler's doing until it adds to it.
 
 use std::collections::BTreeMap;
@@ -11,6 +11,22 @@ use muster_core::resource::{ResourceNames, ResourceVec};
 
 use super::super::books::Books;
 use super::{Invariant, Watch};
+
+/// Binds and reservations that took effect, each with the pod's request.
+fn placements<'a>(
+    books: &'a Books,
+    decisions: &'a [Decision],
+) -> impl Iterator<Item = (&'a Decision, &'a ResourceVec)> {
+    decisions.iter().filter_map(|decision| {
+        let pod = books.pods.get(&decision.pod)?;
+        let place = match decision.op {
+            DecisionOp::Bind => pod.seat(),
+            DecisionOp::Pipeline => pod.hold(),
+            DecisionOp::Evict | DecisionOp::Unpipeline => None,
+        };
+        (place == Some(&decision.node)).then_some((decision, &pod.request))
+    })
+}
 
 /// Binds that took effect, each with the pod's request.
 fn binds<'a>(
@@ -51,7 +67,7 @@ impl Watch {
             return;
         }
         let mut added: BTreeMap<Name, ResourceVec> = BTreeMap::new();
-        for (decision, request) in binds(books, decisions) {
+        for (decision, request) in placements(books, decisions) {
             for queue in books.queue_path(&books.queue_of(&decision.job)) {
                 added.entry(queue).or_default().add(request);
             }
@@ -59,7 +75,11 @@ impl Watch {
         if added.is_empty() {
             return;
         }
-        let totals = books.queue_totals(|job| &job.allocated);
+        // A reservation counts like a bind: redeemed, it must not burst the limit.
+        let mut totals = books.queue_totals(|job| &job.allocated);
+        for (name, held) in books.queue_totals(|job| &job.held) {
+            totals.entry(name).or_default().add(&held);
+        }
         for (name, added) in added {
             let (Some(queue), Some(total)) = (books.queues.get(&name), totals.get(&name)) else {
                 continue;

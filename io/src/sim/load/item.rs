@@ -104,6 +104,7 @@ fn object(
         ObjectKind::PersistentVolumeClaim => Object::PersistentVolumeClaim(decode(value)?),
         ObjectKind::StorageClass => Object::StorageClass(decode(value)?),
         ObjectKind::CsiNode => Object::CsiNode(decode(value)?),
+        ObjectKind::ResourceQuota => Object::ResourceQuota(decode(value)?),
         _ => return inert(kind, value),
     };
     check(&object, owner)?;

@@ -14,7 +14,8 @@ pub(super) fn write(result: &RunResult, ink: Ink, out: &mut dyn Write) -> io::Re
         return Ok(());
     }
     ink.heading(out, "Queues")?;
-    let mut table = ink.table(&["queue", "share", "allocated", "deserved", "capability"]);
+    let mut table =
+        ink.table(&["queue", "share", "allocated", "deserved", "borrowed", "capability"]);
     for queue in &result.queues {
         let tenths = queue.share_ppm / 1_000;
         table.add_row(vec![
@@ -22,6 +23,7 @@ pub(super) fn write(result: &RunResult, ink: Ink, out: &mut dyn Write) -> io::Re
             Cell::new(format!("{}.{}%", tenths / 10, tenths % 10)),
             Cell::new(amounts(&queue.allocated)),
             Cell::new(amounts(&queue.deserved)),
+            Cell::new(amounts(&queue.borrowed)),
             Cell::new(amounts(&queue.capability)),
         ]);
     }

@@ -2,7 +2,7 @@
 
 /// The length in milliseconds, rounded down; none if the text is not a length of time, is negative
 /// or is longer than an i64 of nanoseconds (292 years), which is Go's own limit.
-pub(super) fn parse_ms(text: &str) -> Option<u64> {
+pub fn parse_ms(text: &str) -> Option<u64> {
     if text == "0" {
         return Some(0);
     }

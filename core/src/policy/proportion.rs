@@ -1,0 +1,177 @@
+//! `proportion`: queues share the cluster by weight.
+//!
+//! Promise: what the cluster has of each resource is divided among the queues that want it as their
+//! weights are, to the last unit: nobody is due more than it asks for or may use, nobody less than
+//! its guarantee, and nothing is left undivided while a queue wants it and may have it. A queue is
+//! served while it is below its due and never beyond it; the one of higher priority first, then the
+//! one that has the smaller part of its due. A job is admitted if its `minResources` fit below the
+//! ceilings of its queue and of those above it. Parents count for ceilings only: weights compare all
+//! queues with each other.
+//!
+//! No arguments.
+
+use super::queues::{Claim, Claims, Portion, QueueClaim, admissible, ceilings, divide, fits};
+use super::{Admittance, Desk, Point, Policy};
+use crate::class::Class;
+use crate::delta::QueueState;
+use crate::resource::{Dim, Limits, ResourceNames, ResourceVec};
+use crate::verdict::{Reason, Verdict};
+use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem};
+
+/// The plugin.
+pub(super) struct Proportion;
+
+impl Policy for Proportion {
+    fn name(&self) -> &'static str {
+        "proportion"
+    }
+
+    fn points(&self) -> &'static [Point] {
+        &[
+            Point::Apportion,
+            Point::QueueOrder,
+            Point::Overused,
+            Point::Allocatable,
+            Point::Preemptive,
+            Point::JobEnqueueable,
+        ]
+    }
+
+    fn apportion(&self, claims: &Claims<'_>) -> Vec<Portion> {
+        apportion(claims)
+    }
+
+    fn queue_order(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        queue: &QueueReadOnlyItem<'_, '_>,
+        keys: &mut [i64],
+    ) -> usize {
+        let share = queue.deserved.share(|dim| queue.usage.taken(dim)).unwrap_or(0);
+        let own = [-i64::from(queue.spec.priority), share];
+        let room = keys.len().min(own.len());
+        keys[..room].copy_from_slice(&own[..room]);
+        room
+    }
+
+    fn overused(&self, _cluster: &Cluster<'_, '_>, queue: &QueueReadOnlyItem<'_, '_>) -> bool {
+        let Some(due) = &queue.deserved.0 else { return false };
+        // What is only held does not count: its jobs must have their turns to take it.
+        due.iter().all(|(dim, due)| due <= queue.usage.allocated.get(dim))
+    }
+
+    fn allocatable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        names: &ResourceNames,
+        queue: &QueueReadOnlyItem<'_, '_>,
+        class: &Class,
+    ) -> Result<(), Verdict> {
+        fits(cluster, names, queue, &class.request)?;
+        let Some((dim, asked)) = beyond_due(queue, &class.request, names) else { return Ok(()) };
+        let due = queue.deserved.0.as_ref().map_or(0, |due| due.values().get(dim));
+        let message = format!(
+            "queue {:?} is due {} {} of the cluster by its weight: {} taken, {} asked",
+            queue.identity.name,
+            names.name(dim),
+            names.display(dim, due),
+            names.display(dim, queue.usage.taken(dim)),
+            names.display(dim, asked)
+        );
+        Err(Verdict::new(Reason::NotEnoughResources, message))
+    }
+
+    fn preemptive(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        queue: &QueueReadOnlyItem<'_, '_>,
+        request: &ResourceVec,
+    ) -> bool {
+        let Some(due) = &queue.deserved.0 else { return true };
+        let within = |dim: Dim, asked: i64| {
+            queue.usage.taken(dim).saturating_add(asked) <= due.values().get(dim)
+        };
+        queue.spec.state == QueueState::Open
+            && wanted(request).all(|(dim, asked)| within(dim, asked))
+    }
+
+    fn job_enqueueable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        desk: &Desk<'_>,
+        job: &JobReadOnlyItem<'_, '_>,
+    ) -> Admittance {
+        match admissible(cluster, desk, job) {
+            Ok(()) => Admittance::Permit,
+            Err(verdict) => Admittance::Reject(verdict),
+        }
+    }
+}
+
+/// What a request asks for and queues are judged by.
+fn wanted(request: &ResourceVec) -> impl Iterator<Item = (Dim, i64)> + '_ {
+    request.iter().filter(|&(dim, asked)| asked > 0 && dim != Dim::PODS)
+}
+
+/// The first resource by name of which the queue would have more than its due.
+fn beyond_due(
+    queue: &QueueReadOnlyItem<'_, '_>,
+    request: &ResourceVec,
+    names: &ResourceNames,
+) -> Option<(Dim, i64)> {
+    let due = queue.deserved.0.as_ref()?;
+    let beyond = wanted(request).filter(|&(dim, asked)| {
+        queue.usage.taken(dim).saturating_add(asked) > due.values().get(dim)
+    });
+    beyond.min_by(|a, b| names.name(a.0).cmp(names.name(b.0)))
+}
+
+/// Divides each resource among all queues. A parent is due what its own jobs and its children are.
+fn apportion(claims: &Claims<'_>) -> Vec<Portion> {
+    let terms = ceilings(claims);
+    let demands: Vec<ResourceVec> = claims.queues.iter().map(QueueClaim::demand).collect();
+    let below = claims.of_children(|at| demands[at].clone());
+    let mut portions: Vec<Portion> =
+        terms.into_iter().map(|terms| Portion { deserved: Limits::default(), terms }).collect();
+    for dim in dims(claims) {
+        let sides: Vec<Claim> = claims
+            .queues
+            .iter()
+            .zip(demands.iter().zip(&below))
+            .zip(&portions)
+            .map(|((queue, (demand, below)), portion)| {
+                let wants = demand.get(dim).saturating_sub(below.get(dim)).max(0);
+                let ceiling = portion.terms.ceiling.as_ref().map_or(0, |most| most.get(dim)).max(0);
+                let kept = queue.guarantee.get(dim).max(0);
+                let floor = queue.capability.get(dim).map_or(kept, |limit| kept.min(limit));
+                Claim { weight: queue.weight.max(1), floor, cap: wants.min(ceiling).max(floor) }
+            })
+            .collect();
+        for (portion, due) in portions.iter_mut().zip(divide(claims.total.get(dim), &sides)) {
+            portion.deserved.set(dim, due);
+        }
+    }
+    for &at in claims.top_down().iter().rev() {
+        if let Some(parent) = claims.queues[at].parent {
+            for (dim, due) in portions[at].deserved.clone().iter() {
+                let sum = portions[parent].deserved.values().get(dim).saturating_add(due);
+                portions[parent].deserved.set(dim, sum);
+            }
+        }
+    }
+    portions
+}
+
+/// Every resource the cluster has, or a queue wants or is guaranteed.
+fn dims(claims: &Claims<'_>) -> Vec<Dim> {
+    let queues = claims.queues.iter();
+    let wanted =
+        queues.flat_map(|queue| queue.usage.requested.iter().chain(queue.guarantee.iter()));
+    let mut dims: Vec<Dim> = claims.total.iter().chain(wanted).map(|(dim, _)| dim).collect();
+    dims.sort_unstable();
+    dims.dedup();
+    dims
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! Arithmetic of queues: what each may use at most, what it is due, and what a request would exceed.
+//!
+//! The plugins `proportion` and `capacity` are thin over these functions. Everything is integer and
+//! depends on names and amounts alone, never on the order queues became known in.
+
+mod ceiling;
+mod divide;
+mod limit;
+mod room;
+mod surplus;
+
+pub(super) use ceiling::{ceilings, dues};
+pub(super) use divide::{Claim, divide};
+pub(super) use limit::{admissible, fits};
+pub(super) use room::reclaimable;
+pub use surplus::{exceeds_due, has_borrowed};
+
+use crate::ids::Name;
+use crate::resource::{Limits, ResourceNames, ResourceVec};
+use crate::world::{QueueTerms, QueueUse};
+
+/// A queue as it enters the division.
+#[derive(Clone, Debug)]
+pub struct QueueClaim<'a> {
+    /// Its name.
+    pub name: &'a Name,
+    /// Index of its parent; none for the root.
+    pub parent: Option<usize>,
+    /// Weight against all other queues.
+    pub weight: u32,
+    /// Hard limit by name.
+    pub capability: Limits,
+    /// Its due by name; none where the object names nothing at all.
+    pub deserved: Option<Limits>,
+    /// Room kept for it.
+    pub guarantee: ResourceVec,
+    /// What it and its children have and want.
+    pub usage: &'a QueueUse,
+    /// What of it counts.
+    pub wants: Wants,
+}
+
+/// What of a queue's requests counts in a division.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wants {
+    /// All of them.
+    Everything,
+    /// What it has: a queue that does not exist gets nothing new.
+    WhatItHas,
+}
+
+impl QueueClaim<'_> {
+    /// What the queue and its children would use if they could.
+    pub(super) fn demand(&self) -> ResourceVec {
+        match self.wants {
+            Wants::Everything => self.usage.requested.clone(),
+            Wants::WhatItHas => {
+                let mut has = self.usage.allocated.clone();
+                has.add(&self.usage.reserved);
+                has
+            }
+        }
+    }
+}
+
+/// All queues, sorted by name, and what there is to divide.
+#[derive(Clone, Debug)]
+pub struct Claims<'a> {
+    /// The queues, the root among them.
+    pub queues: Vec<QueueClaim<'a>>,
+    /// What all nodes offer.
+    pub total: &'a ResourceVec,
+    /// Names of resources, for warnings.
+    pub names: &'a ResourceNames,
+}
+
+impl Claims<'_> {
+    /// Indexes of the queues, parents before their children.
+    pub(super) fn top_down(&self) -> Vec<usize> {
+        let depth = |mut at: usize| {
+            let mut depth = 0;
+            while let Some(parent) = self.queues[at].parent {
+                (at, depth) = (parent, depth + 1);
+            }
+            depth
+        };
+        let mut order: Vec<(usize, usize)> =
+            (0..self.queues.len()).map(|at| (depth(at), at)).collect();
+        order.sort_unstable();
+        order.into_iter().map(|(_, at)| at).collect()
+    }
+
+    /// For each queue the sum of a measure over its children.
+    pub(super) fn of_children(&self, measure: impl Fn(usize) -> ResourceVec) -> Vec<ResourceVec> {
+        let mut sums = vec![ResourceVec::default(); self.queues.len()];
+        for (at, queue) in self.queues.iter().enumerate() {
+            if let Some(parent) = queue.parent {
+                sums[parent].add(&measure(at));
+            }
+        }
+        sums
+    }
+}
+
+/// What a queue gets out of the division.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Portion {
+    /// Its due.
+    pub deserved: Limits,
+    /// Its limits.
+    pub terms: QueueTerms,
+}
+
+#[cfg(test)]
+pub(super) mod tests;
