@@ -177,7 +177,7 @@ pub(super) fn restock(world: &mut World) {
 fn restock_all(mut intake: Intake<'_, '_>) {
     let holders = holders(&intake.cluster);
     let Intake { cluster, symbols, .. } = &mut intake;
-    if holders.is_empty() && cluster.volumes.has_no_stock() {
+    if holders.is_empty() && cluster.volumes.has_nothing_to_take_in() {
         return;
     }
     let mut volumes = std::mem::take(&mut *cluster.volumes);
