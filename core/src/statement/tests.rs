@@ -10,9 +10,11 @@ use proptest::prelude::*;
 use super::{Checkpoint, Grounds, Plan, Statement};
 use crate::config::{SchedulerConfig, Tuning};
 use crate::delta::{
-    ClusterDelta, Constraints, DomainFacts, DomainMember, Heed, HostPort, NearFacts, NearTerm,
-    NodeFacts, NodeGroupFacts, Operator, Ownership, PodFacts, PodGroupFacts, PodPhase, PodSelector,
-    Protocol, QueueFacts, QueueState, Requirement, SelectorPart, Spread, Unmet,
+    AccessModes, BindingMode, ClaimFacts, ClaimOrigin, ClaimState, ClusterDelta, Constraints,
+    CsiNodeFacts, DomainFacts, DomainMember, Heed, HostPort, NearFacts, NearTerm, NodeFacts,
+    NodeGroupFacts, NodeTerm, Operator, Ownership, PodClaim, PodFacts, PodGroupFacts, PodPhase,
+    PodSelector, Protocol, QueueFacts, QueueState, Requirement, SelectorPart, Spread,
+    StorageClassFacts, Unmet, VolumeFacts, VolumeMode, VolumeState,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::intent::DecisionOp;
@@ -55,7 +57,7 @@ fn pod(group: &str, index: usize, node: Option<&str>) -> ClusterDelta {
         preemptable: None,
         request: amounts(&[("cpu", 1), ("pods", 1), ("a/1", 1), ("a/6", 1), ("a/7", index as i64)]),
         constraints: Constraints { near: rules(group, index), ..Constraints::default() },
-        claims: Vec::new(),
+        claims: claims(group, index),
         labels: vec![("app".into(), group.into())],
         gates: Vec::new(),
         phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },
@@ -103,6 +105,93 @@ fn rules(group: &str, index: usize) -> NearFacts {
         }
     }
     rules
+}
+
+/// A waiting pod with one claim.
+pub(crate) fn claimant(name: &str, claim: &str) -> ClusterDelta {
+    let claims = vec![PodClaim { name: claim.into(), origin: ClaimOrigin::Named }];
+    match pod(name, 0, None) {
+        ClusterDelta::Pod(facts) => {
+            let uid = name.into();
+            ClusterDelta::Pod(Box::new(PodFacts { key: key(name), uid, claims, ..*facts }))
+        }
+        other => other,
+    }
+}
+
+/// The third pod of each job has a claim of its own, the fourth one that all jobs have in common.
+fn claims(group: &str, index: usize) -> Vec<PodClaim> {
+    let name = match index {
+        2 => format!("{group}-2"),
+        3 => "common".to_owned(),
+        _ => return Vec::new(),
+    };
+    vec![PodClaim { name: name.into(), origin: ClaimOrigin::Named }]
+}
+
+pub(crate) fn claim(name: &str, modes: AccessModes) -> ClusterDelta {
+    ClusterDelta::Claim(Box::new(ClaimFacts {
+        key: key(name),
+        uid: name.into(),
+        owner: None,
+        state: ClaimState::Pending,
+        volume: None,
+        class: Some("local".into()),
+        size: Quantity::from_units(1),
+        modes,
+        mode: VolumeMode::Filesystem,
+        selector: None,
+        selected_node: None,
+    }))
+}
+
+/// A volume that the node reaches, or every node.
+fn volume(name: &str, node: Option<&str>, size: i64) -> ClusterDelta {
+    let term = |node: &str| NodeTerm {
+        labels: Vec::new(),
+        fields: vec![Requirement {
+            key: "metadata.name".into(),
+            operator: Operator::In,
+            values: vec![node.into()],
+        }],
+    };
+    ClusterDelta::Volume(Box::new(VolumeFacts {
+        name: name.into(),
+        labels: Vec::new(),
+        capacity: Quantity::from_units(size),
+        modes: AccessModes::ONCE.with(AccessModes::ONCE_POD),
+        mode: VolumeMode::Filesystem,
+        class: "local".into(),
+        claim: None,
+        affinity: node.map(|node| vec![term(node)]),
+        driver: None,
+        state: VolumeState::Usable,
+    }))
+}
+
+/// A few volumes of a class that makes no more for any node here, and as many claims.
+pub(crate) fn storage() -> Vec<ClusterDelta> {
+    let class = ClusterDelta::StorageClass(Box::new(StorageClassFacts {
+        name: "local".into(),
+        created: TimeMs(0),
+        provisioner: Some("d".into()),
+        binding: BindingMode::WaitForFirstConsumer,
+        is_default: false,
+        topologies: vec![NodeTerm::default()],
+    }));
+    let limits = CsiNodeFacts { node: "n0".into(), limits: vec![("d".into(), 1)] };
+    vec![
+        class,
+        ClusterDelta::CsiNode(limits),
+        volume("v0", Some("n0"), 1),
+        volume("v1", Some("n1"), 1),
+        volume("v2", Some("n1"), 2),
+        volume("v3", None, 3),
+        claim("a-2", AccessModes::ONCE),
+        claim("b-2", AccessModes::ONCE),
+        claim("c-2", AccessModes::ONCE),
+        claim("common", AccessModes::ONCE_POD),
+    ]
 }
 
 fn group(name: &str, queue: &str) -> ClusterDelta {
@@ -196,6 +285,7 @@ pub(crate) fn world() -> World {
             pod(name, 3, None),
         ]);
     }
+    scheduler.feed(storage());
     scheduler.run_cycle(TimeMs(0));
     scheduler.into_world()
 }

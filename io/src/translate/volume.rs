@@ -247,3 +247,129 @@ fn volume_mode(about: &About<'_>, text: Option<&str>) -> Result<VolumeMode, Tran
 fn not_one_of(about: &About<'_>, field: &str, given: &str, known: &str) -> TranslateError {
     about.fail(field, format!("{given:?} is not known; expected {known}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use muster_core::delta::{ClusterDelta, ObjectRef};
+    use muster_core::ids::ObjectKey;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::objects::Object;
+    use crate::translate::{OwnerRule, translate};
+
+    fn read<T: serde::de::DeserializeOwned>(mut object: Value, name: &str) -> T {
+        object["metadata"]["name"] = name.into();
+        serde_json::from_value(object).unwrap()
+    }
+
+    fn complaint(object: &Object) -> String {
+        translate(object, &OwnerRule::simulation()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_malformed_object_is_named_with_the_field() {
+        let volume =
+            |spec: Value| Object::PersistentVolume(Box::new(read(json!({"spec": spec}), "v")));
+        let claim =
+            |spec: Value| Object::PersistentVolumeClaim(Box::new(read(json!({"spec": spec}), "c")));
+        let class = |object: Value| Object::StorageClass(Box::new(read(object, "s")));
+        let csi = |driver: Value| {
+            Object::CsiNode(Box::new(read(json!({"spec": {"drivers": [driver]}}), "n")))
+        };
+        let no_operator = json!({"nodeAffinity": {"required": {"nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "zone", "operator": "Is", "values": ["a"]}]}]}}});
+        let no_values = json!({"provisioner": "d", "allowedTopologies": [
+            {"matchLabelExpressions": [{"key": "zone"}]}]});
+        let table = [
+            (
+                volume(json!({"capacity": {"storage": "ten"}})),
+                "PersistentVolume v: spec.capacity.storage: ",
+            ),
+            (
+                volume(json!({"accessModes": ["ReadWriteOnce", "RWX"]})),
+                "PersistentVolume v: spec.accessModes[1]: \"RWX\" is not known; expected ReadWriteOnce",
+            ),
+            (
+                volume(no_operator),
+                "PersistentVolume v: \
+                 spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].operator: ",
+            ),
+            (
+                claim(json!({"resources": {"requests": {"storage": "-1"}}})),
+                "PersistentVolumeClaim default/c: spec.resources.requests.storage: \"-1\" is negative",
+            ),
+            (
+                claim(json!({"volumeMode": "Tape"})),
+                "PersistentVolumeClaim default/c: spec.volumeMode: \"Tape\" is not known; expected \
+                 Filesystem or Block",
+            ),
+            (class(json!({})), "StorageClass s: provisioner: is missing; expected a driver's name"),
+            (
+                class(json!({"provisioner": "d", "volumeBindingMode": "Late"})),
+                "StorageClass s: volumeBindingMode: \"Late\" is not known; expected Immediate",
+            ),
+            (
+                class(no_values),
+                "StorageClass s: allowedTopologies[0].matchLabelExpressions[0].values: is empty",
+            ),
+            (
+                csi(json!({"name": "d", "allocatable": {"count": -1}})),
+                "CSINode n: spec.drivers[0].allocatable.count: -1 is not a count",
+            ),
+        ];
+        for (object, want) in table {
+            let got = complaint(&object);
+            assert!(got.starts_with(want), "{got}");
+        }
+    }
+
+    #[test]
+    fn a_claim_that_cannot_be_read_is_set_aside_under_its_name() {
+        let spec = json!({"spec": {"accessModes": ["x"]}});
+        let object = Object::PersistentVolumeClaim(Box::new(read(spec, "c")));
+        let error = translate(&object, &OwnerRule::simulation()).unwrap_err();
+        let Some(ClusterDelta::SetAside { object, reason }) = error.set_aside() else {
+            panic!("not set aside")
+        };
+        assert_eq!(object, ObjectRef::Claim(ObjectKey::new("default", "c")));
+        assert!(reason.starts_with("spec.accessModes[0]: "), "{reason}");
+    }
+
+    #[test]
+    fn a_claim_is_bound_when_it_names_its_volume_and_nothing_says_otherwise() {
+        let state = |volume: &str, phase: Option<&str>, completed: bool| {
+            let mut object = json!({"spec": {"volumeName": volume}});
+            if let Some(phase) = phase {
+                object["status"] = json!({"phase": phase});
+            }
+            if completed {
+                object["metadata"]["annotations"] = json!({BIND_COMPLETED: "yes"});
+            }
+            claim(&read(object, "c")).unwrap().state
+        };
+        assert_eq!(state("v", None, false), ClaimState::Bound);
+        assert_eq!(state("v", Some("Bound"), false), ClaimState::Bound);
+        assert_eq!(state("v", Some("Pending"), true), ClaimState::Bound);
+        assert_eq!(state("v", Some("Pending"), false), ClaimState::Pending);
+        assert_eq!(state("v", Some("Lost"), true), ClaimState::Lost);
+        assert_eq!(state("", None, false), ClaimState::Pending);
+    }
+
+    #[test]
+    fn claims_of_a_pod_are_those_it_names_and_those_made_for_it() {
+        let object: Pod = read(
+            json!({"spec": {"volumes": [
+                {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}},
+                {"name": "twice", "persistentVolumeClaim": {"claimName": "data"}},
+                {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},
+                {"name": "none", "emptyDir": {}}
+            ]}}),
+            "p",
+        );
+        let about = About::new(ObjectKind::Pod, &object.metadata).unwrap();
+        let claims = claims_of(&about, &object).unwrap();
+        let names: Vec<_> = claims.iter().map(|claim| (&*claim.name, claim.origin)).collect();
+        assert_eq!(names, [("data", ClaimOrigin::Named), ("p-scratch", ClaimOrigin::Ephemeral)]);
+    }
+}

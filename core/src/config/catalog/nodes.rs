@@ -12,7 +12,7 @@ pub(super) const TABLE: &[PluginSpec] = &[
         summary: "a pod runs only on nodes that satisfy all it asks for",
         support: Support::Partial(
             "resource fit, pod count, node selector and affinity, taints, unschedulable nodes, \
-             scheduling gates; host ports, inter-pod affinity, topology spread and volumes are \
+             scheduling gates, volumes; host ports, inter-pod affinity and topology spread are \
              not checked yet",
         ),
         gates: &[Gate::Predicate, Gate::NodeOrder],
@@ -146,8 +146,18 @@ const PREDICATES: &[ArgumentSpec] = &[
         "",
         "accepted because Volcano's documents name it; Volcano does not read it either",
     ),
-    arg("volumebinding.bindTimeoutSeconds", IntFrom(0), "600", "longest wait for a volume"),
-    arg("volumebinding.weight", Int, "1", "factor of the volume score"),
+    arg(
+        "volumebinding.bindTimeoutSeconds",
+        IntFrom(0),
+        "600",
+        "in Volcano, the longest wait for a volume; here a bind waits as long as its claims do",
+    ),
+    arg(
+        "volumebinding.weight",
+        Int,
+        "1",
+        "in Volcano, factor of the score by free storage; this version has no such score",
+    ),
     arg(
         "volumebinding.shape",
         List(&Map(&[
@@ -155,7 +165,7 @@ const PREDICATES: &[ArgumentSpec] = &[
             arg("score", Int, "", "score of a node at that utilization, 0 to 10"),
         ])),
         "",
-        "score of nodes by how full their storage is",
+        "the same score by how full storage is; without effect in this version",
     ),
     arg(
         "dynamicresources.filterTimeoutSeconds",

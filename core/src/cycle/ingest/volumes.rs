@@ -71,7 +71,7 @@ impl Intake<'_, '_> {
             for claim in &facts.claims {
                 let key = ObjectKey::new(facts.key.namespace.clone(), claim.name.clone());
                 self.cluster.volumes.known.add_user(&key, task);
-                self.look_if_shared(key);
+                self.look_if_users(key, 2);
             }
         }
         let claimant = Claimant { pod: &facts.key, uid: &facts.uid, claims: &facts.claims };
@@ -92,13 +92,13 @@ impl Intake<'_, '_> {
         for claim in claims {
             let key = ObjectKey::new(namespace.clone(), claim.name);
             self.cluster.volumes.known.remove_user(&key, task);
-            self.look_if_shared(key);
+            self.look_if_users(key, 1);
         }
     }
 
     /// Which claim it is matters as soon as a second pod has it, and no longer once one is left.
-    fn look_if_shared(&mut self, claim: ObjectKey) {
-        if matches!(self.cluster.volumes.known.users(&claim).take(3).count(), 1 | 2) {
+    fn look_if_users(&mut self, claim: ObjectKey, users: usize) {
+        if self.cluster.volumes.known.users(&claim).take(users + 1).count() == users {
             self.dirty.claims.insert(claim);
         }
     }
@@ -178,7 +178,7 @@ pub(super) fn restock(world: &mut World) {
 fn restock_all(mut intake: Intake<'_, '_>) {
     let holders = holders(&intake.cluster);
     let Intake { cluster, symbols, .. } = &mut intake;
-    if holders.is_empty() && cluster.volumes.has_no_stock() {
+    if holders.is_empty() && cluster.volumes.has_nothing_to_take_in() {
         return;
     }
     let mut volumes = std::mem::take(&mut *cluster.volumes);
@@ -204,17 +204,17 @@ fn give_again(
         other => Some(*other),
     };
     let wishes = item.volumes.open.len();
-    let binding = item.status().0 == TaskStatus::Binding;
+    let waits = item.status().0 == TaskStatus::Pipelined;
     let kept: Option<Vec<Pick>> = picks.iter().map(former).collect();
     match kept.filter(|kept| kept.len() == wishes && cluster.volumes.are_free(kept)) {
         Some(kept) => cluster.repick(task, Choice::Former(&kept)),
-        // Its bind is under way with what it had: nothing else is promised to it.
-        None if binding => cluster.repick(task, Choice::Former(&vec![Pick::Nothing; wishes])),
-        None => cluster.repick(task, Choice::Best),
+        None if waits => cluster.repick(task, Choice::Best),
+        // It was sent off with what it had: nothing else is promised to it.
+        None => cluster.repick(task, Choice::Former(&vec![Pick::Nothing; wishes])),
     }
 }
 
-/// Tasks that hold volumes or should, those that are being bound first.
+/// Tasks that hold volumes or should, those that wait for their node last.
 fn holders(cluster: &Cluster<'_, '_>) -> Vec<(bool, ObjectKey, Entity)> {
     let waiting = cluster.volumes.known.waiting_users().into_iter();
     let mut holders: Vec<_> = waiting
@@ -222,10 +222,72 @@ fn holders(cluster: &Cluster<'_, '_>) -> Vec<(bool, ObjectKey, Entity)> {
         .filter(|task| task.volumes.has_wishes())
         .filter(|task| holds(task.status().0) || !task.volumes.picks.is_empty())
         .map(|task| {
-            let waits = task.status().0 != TaskStatus::Binding;
+            let waits = task.status().0 == TaskStatus::Pipelined;
             (waits, task.identity.key.clone(), task.entity)
         })
         .collect();
     holders.sort();
     holders
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::class::Classes;
+    use crate::config::{SchedulerConfig, Tuning};
+    use crate::delta::{AccessModes, ClusterDelta};
+    use crate::ids::TimeMs;
+    use crate::scheduler::Scheduler;
+    use crate::statement::tests::{claim, claimant, storage};
+
+    /// Number of classes after the deltas.
+    fn classes(deltas: Vec<ClusterDelta>) -> usize {
+        let config =
+            SchedulerConfig { actions: Vec::new(), tiers: Vec::new(), tuning: Tuning::default() };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
+        let mut scheduler = Scheduler::new(&config, Arc::new(pool));
+        scheduler.feed(deltas);
+        scheduler.run_cycle(TimeMs(0));
+        let mut world = scheduler.into_world();
+        assert_eq!(crate::world::audit(&mut world), Vec::<String>::new());
+        let mut tasks = world.query::<&crate::world::Membership>();
+        let mut used: Vec<_> = tasks.iter(&world).map(|member| member.class).collect();
+        used.sort_unstable();
+        used.dedup();
+        assert!(used.iter().all(|class| (class.0 as usize) < world.resource::<Classes>().len()));
+        used.len()
+    }
+
+    /// Pods with a claim of their own each, after the storage they need.
+    fn pods_with_own_claims(modes: AccessModes) -> Vec<ClusterDelta> {
+        let mut deltas = storage();
+        for at in 0..20 {
+            let name = format!("own-{at}");
+            deltas.extend([claimant(&format!("p{at}"), &name), claim(&name, modes)]);
+        }
+        deltas
+    }
+
+    #[test]
+    fn pods_that_wait_for_volumes_of_one_kind_share_a_class() {
+        assert_eq!(classes(pods_with_own_claims(AccessModes::ONCE)), 1);
+        assert_eq!(classes(pods_with_own_claims(AccessModes::ONCE_POD)), 1);
+    }
+
+    #[test]
+    fn which_claim_it_is_matters_once_two_pods_have_it() {
+        let mut deltas = pods_with_own_claims(AccessModes::ONCE_POD);
+        deltas.push(claimant("second", "own-0"));
+        assert_eq!(classes(deltas.clone()), 2);
+        deltas.push(ClusterDelta::PodGone(ObjectKey::new("default", "second")));
+        assert_eq!(classes(deltas), 1);
+    }
+
+    #[test]
+    fn pods_without_their_claims_share_a_class() {
+        let deltas = (0..20).map(|at| claimant(&format!("p{at}"), &format!("none-{at}")));
+        assert_eq!(classes(deltas.collect()), 1);
+    }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use bevy_ecs::entity::Entity;
 
-use super::hold::holds;
 use super::needs::SharedId;
 use super::stock::Pick;
 use super::{Attachments, UseCounts};
@@ -74,11 +73,8 @@ impl Tally {
             for &claim in &rules.exclusive {
                 add(tally.used.entry(claim).or_default(), status, 1);
             }
-            if !holds(status) {
-                continue;
-            }
             for (pick, wish) in task.volumes.picks.iter().zip(&rules.wishes) {
-                if let Some(id) = wish.shared {
+                if let Some(id) = wish.shared.filter(|_| *pick != Pick::Nothing) {
                     *tally.holders.entry(id).or_default() += 1;
                 }
                 if let Pick::Found(item) = pick {

@@ -10,9 +10,10 @@ use crate::world::cluster::Cluster;
 use crate::world::node::ChangeLog;
 use crate::world::task::TaskStatus;
 
-/// Does a task in that state hold volumes for its wishes?
+/// Does a task in that state hold volumes for its wishes? One that is on its node does until its
+/// claims are seen bound, which may come later than the pod itself.
 pub(crate) fn holds(status: TaskStatus) -> bool {
-    matches!(status, TaskStatus::Allocated | TaskStatus::Binding | TaskStatus::Pipelined)
+    status.is_allocated() || status == TaskStatus::Pipelined
 }
 
 /// What a task takes when it gets a node.
@@ -76,7 +77,7 @@ struct Ground<'a> {
 impl Ground<'_> {
     fn give_back(&mut self, rules: &VolumeRules, picks: &mut Vec<Pick>) {
         for (pick, wish) in picks.drain(..).zip(&rules.wishes) {
-            if let Some(id) = wish.shared {
+            if let Some(id) = wish.shared.filter(|_| pick != Pick::Nothing) {
                 let claim = self.volumes.shared.change(id);
                 claim.holders = claim.holders.saturating_sub(1);
                 if claim.holders == 0 {
@@ -92,7 +93,7 @@ impl Ground<'_> {
 
     fn take(&mut self, rules: &VolumeRules, picks: &[Pick], row: u32) {
         for (&pick, wish) in picks.iter().zip(&rules.wishes) {
-            if let Some(id) = wish.shared {
+            if let Some(id) = wish.shared.filter(|_| pick != Pick::Nothing) {
                 let claim = self.volumes.shared.change(id);
                 claim.holders += 1;
                 claim.choice.get_or_insert((pick, row));

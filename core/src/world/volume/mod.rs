@@ -87,9 +87,11 @@ impl Volumes {
         before
     }
 
-    /// No volume in stock, and none to take in?
-    pub(crate) fn has_no_stock(&self) -> bool {
-        self.stock.items.is_empty() && self.known.free().next().is_none()
+    /// No volume in stock, none to take in, and no choice to forget?
+    pub(crate) fn has_nothing_to_take_in(&self) -> bool {
+        self.stock.items.is_empty()
+            && self.known.free().next().is_none()
+            && self.shared.iter().all(|claim| claim.holders() == 0)
     }
 
     /// Numbers in the stock, by name.

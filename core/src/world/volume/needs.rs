@@ -111,12 +111,17 @@ pub(crate) fn resolve(
     let mut wishes: Vec<(Wish, Name)> = Vec::new();
     for claim in claimant.claims {
         let key = ObjectKey::new(claimant.pod.namespace.clone(), claim.name.clone());
-        let facts = match usable(known, claimant, claim, &key) {
-            Ok(facts) => facts,
-            Err(trouble) => return blocked(trouble),
-        };
-        match settle(known, facts) {
-            Err(trouble) => return blocked(trouble),
+        let facts = known.claim(&key);
+        if facts.is_some_and(|facts| facts.modes.covers(AccessModes::ONCE_POD)) {
+            resolved.needs.exclusive.extend(shared(&key));
+        }
+        match usable(facts, claimant, claim, &key).and_then(|facts| settle(known, facts)) {
+            Err(trouble) => {
+                // A pod that runs has its volume attached, whatever became of the claim.
+                let volume = facts.and_then(|facts| known.volume(facts.volume.as_ref()?));
+                resolved.attach(volume.and_then(|volume| volume.driver.as_ref()));
+                resolved.trouble.get_or_insert(trouble);
+            }
             Ok(Outlook::Bound(volume)) => resolved.pin(volume, zones(volume)),
             Ok(Outlook::Kept(volume)) => {
                 resolved.kept.push((claim.name.clone(), volume.name.clone()));
@@ -126,23 +131,24 @@ pub(crate) fn resolve(
                 resolved.needs.pins.push(on_node(node));
                 resolved.attach(class.provisioner.as_ref());
             }
-            Ok(Outlook::Open(class)) => {
+            Ok(Outlook::Open(facts, class)) => {
                 wishes.push((wish(facts, class, shared(&key)), claim.name.clone()));
                 resolved.attach(class.provisioner.as_ref());
             }
         }
-        if facts.modes.covers(AccessModes::ONCE_POD) {
-            resolved.needs.exclusive.extend(shared(&key));
-        }
     }
     if wishes.len() > WISHES_MAX {
-        return blocked(format!("more than {WISHES_MAX} of its claims wait for a volume"));
+        let trouble = format!("more than {WISHES_MAX} of its claims wait for a volume");
+        resolved.trouble.get_or_insert(trouble);
+    }
+    resolved.needs.exclusive.sort_unstable();
+    if resolved.trouble.is_some() {
+        return resolved.blocked();
     }
     wishes.sort_by(|a, b| order(&a.0, &b.0).then_with(|| a.1.cmp(&b.1)));
     (resolved.needs.wishes, resolved.open) = wishes.into_iter().unzip();
     resolved.needs.pins.sort();
     resolved.needs.pins.dedup();
-    resolved.needs.exclusive.sort_unstable();
     resolved
 }
 
@@ -153,6 +159,13 @@ impl Resolved {
             self.needs.pins.push(pin);
         }
         self.attach(volume.driver.as_ref());
+    }
+
+    /// Nothing but what the pod has on a node if it is on one: where it could go does not matter.
+    fn blocked(self) -> Self {
+        let VolumeNeeds { exclusive, attach, .. } = self.needs;
+        let needs = VolumeNeeds { blocked: true, exclusive, attach, ..VolumeNeeds::default() };
+        Self { needs, trouble: self.trouble, ..Self::default() }
     }
 
     fn attach(&mut self, driver: Option<&Name>) {
@@ -167,19 +180,14 @@ impl Resolved {
     }
 }
 
-fn blocked(trouble: String) -> Resolved {
-    let needs = VolumeNeeds { blocked: true, ..VolumeNeeds::default() };
-    Resolved { needs, trouble: Some(trouble), ..Resolved::default() }
-}
-
 /// The claim, if the pod may use it at all.
 fn usable<'a>(
-    known: &'a Known,
+    facts: Option<&'a ClaimFacts>,
     claimant: Claimant<'_>,
     claim: &PodClaim,
     key: &ObjectKey,
 ) -> Result<&'a ClaimFacts, String> {
-    let facts = known.claim(key).ok_or_else(|| format!("claim {key} does not exist"))?;
+    let facts = facts.ok_or_else(|| format!("claim {key} does not exist"))?;
     let foreign = facts.owner.as_ref().is_some_and(|owner| owner != claimant.uid);
     if claim.origin == ClaimOrigin::Ephemeral && foreign {
         return Err(format!("claim {key} was not made for pod {}", claimant.pod));
@@ -196,7 +204,7 @@ enum Outlook<'a> {
     /// A volume is being made for a node.
     Chosen(&'a Name, &'a StorageClassFacts),
     /// A volume is to be found or made.
-    Open(&'a StorageClassFacts),
+    Open(&'a ClaimFacts, &'a StorageClassFacts),
 }
 
 fn settle<'a>(known: &'a Known, claim: &'a ClaimFacts) -> Result<Outlook<'a>, String> {
@@ -228,7 +236,7 @@ fn settle<'a>(known: &'a Known, claim: &'a ClaimFacts) -> Result<Outlook<'a>, St
     Ok(match (kept, &claim.selected_node) {
         (Some(volume), _) => Outlook::Kept(volume),
         (None, Some(node)) => Outlook::Chosen(node, class),
-        (None, None) => Outlook::Open(class),
+        (None, None) => Outlook::Open(claim, class),
     })
 }
 
