@@ -29,12 +29,12 @@ pub(super) fn shortfall(
     scene: &mut Scene<'_, '_>,
     job: Entity,
     shortfall: &Shortfall,
-    lacks: &str,
+    lacks: &Lacks,
 ) -> Verdict {
     if let Some((class, objection)) = &shortfall.objection
         && shortfall.classes.is_empty()
     {
-        return refusal(scene, job, *class, objection, shortfall.placed);
+        return refusal(scene, job, (*class, objection), shortfall.placed, lacks);
     }
     if wants_topology(scene, job) && shortfall.is_empty() {
         let message =
@@ -49,35 +49,45 @@ pub(super) fn shortfall(
         let message = format!("{} pods found a place, not enough for the gang", shortfall.placed);
         return Verdict::new(Reason::NotEnoughResources, message);
     };
-    class_shortfall(scene, job, class, shortfall.placed, lacks)
+    class_shortfall(scene, job, class, shortfall.placed, &lacks.text)
 }
 
 /// A queue's objection. Where it rests on what the cluster has left for the queue, what the nodes
-/// themselves have left says more.
+/// themselves have left says more, unless they have room.
 fn refusal(
     scene: &mut Scene<'_, '_>,
     job: Entity,
-    class: ClassId,
-    objection: &Verdict,
+    (class, objection): (ClassId, &Verdict),
     placed: u32,
+    lacks: &Lacks,
 ) -> Verdict {
     if objection.reason != Reason::NotEnoughResources {
         return objection.clone();
     }
-    let of_nodes = {
-        let lacks = short_dims(scene, class);
-        class_shortfall(scene, job, class, placed, &lacks)
-    };
-    let room = scene.ranking(class).best().is_some();
-    if of_nodes.reason == Reason::NotEnoughResources && room {
+    let of_nodes = class_shortfall(scene, job, class, placed, &lacks.text);
+    if of_nodes.reason == Reason::NotEnoughResources && lacks.room {
         return Verdict::new(Reason::QueueOverCapability, objection.message.clone());
     }
     of_nodes
 }
 
-/// What the nodes lack for the class that failed first.
-pub(super) fn lacks(scene: &mut Scene<'_, '_>, shortfall: &Shortfall) -> String {
-    shortfall.classes.first().map(|&class| short_dims(scene, class)).unwrap_or_default()
+/// How nodes look to the class that failed first.
+#[derive(Default)]
+pub(super) struct Lacks {
+    /// What they lack, in words.
+    text: String,
+    /// Would one of them take one more?
+    room: bool,
+}
+
+/// What the nodes lack for the class that failed first, or that its queue refused.
+pub(super) fn lacks(scene: &mut Scene<'_, '_>, shortfall: &Shortfall) -> Lacks {
+    let refused = shortfall.objection.as_ref().map(|(class, _)| *class);
+    let Some(class) = shortfall.classes.first().copied().or(refused) else {
+        return Lacks::default();
+    };
+    let room = scene.ranking(class).best().is_some();
+    Lacks { text: short_dims(scene, class), room }
 }
 
 fn wants_topology(scene: &Scene<'_, '_>, job: Entity) -> bool {
