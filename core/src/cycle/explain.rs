@@ -34,7 +34,7 @@ pub(super) fn shortfall(
     if let Some((class, objection)) = &shortfall.objection
         && shortfall.classes.is_empty()
     {
-        return refusal(scene, job, *class, objection, shortfall.placed);
+        return refusal(scene, job, (*class, objection), shortfall.placed, lacks);
     }
     if wants_topology(scene, job) && shortfall.is_empty() {
         let message =
@@ -53,43 +53,45 @@ pub(super) fn shortfall(
 }
 
 /// A queue's objection. Where it rests on what the cluster has left for the queue, what the nodes
-/// themselves have left says more.
+/// themselves have left says more, unless they have room.
 fn refusal(
     scene: &mut Scene<'_, '_>,
     job: Entity,
-    class: ClassId,
-    objection: &Verdict,
+    (class, objection): (ClassId, &Verdict),
     placed: u32,
+    lacks: &Lacks,
 ) -> Verdict {
     if objection.reason != Reason::NotEnoughResources {
         return objection.clone();
     }
-    let lacks = Lacks::of(scene, class);
-    let of_nodes = class_shortfall(scene, job, class, placed, &lacks);
-    let room = scene.ranking(class).best().is_some();
-    if of_nodes.reason == Reason::NotEnoughResources && room {
+    let of_nodes = class_shortfall(scene, job, class, placed, lacks);
+    if of_nodes.reason == Reason::NotEnoughResources && lacks.room {
         return Verdict::new(Reason::QueueOverCapability, objection.message.clone());
     }
     of_nodes
 }
 
-/// What the nodes lack for the class that failed first.
+/// How nodes look to the class that failed first.
 #[derive(Default)]
 pub(super) struct Lacks {
+    /// What they lack, in words.
     dims: String,
+    /// What excludes them.
     nodes: Tally,
+    /// Would one of them take one more?
+    room: bool,
 }
 
-impl Lacks {
-    fn of(scene: &mut Scene<'_, '_>, class: ClassId) -> Self {
-        Self { dims: short_dims(scene, class), nodes: tally_bars(scene.ranking(class).bars()) }
-    }
-}
-
-/// To be asked while what was placed still has its places: they may be what is in the way.
+/// What the nodes lack for the class that failed first, or that its queue refused. To be asked while
+/// what was placed still has its places: they may be what is in the way.
 pub(super) fn lacks(scene: &mut Scene<'_, '_>, shortfall: &Shortfall) -> Lacks {
-    let Some(&class) = shortfall.classes.first() else { return Lacks::default() };
-    Lacks::of(scene, class)
+    let refused = shortfall.objection.as_ref().map(|(class, _)| *class);
+    let Some(class) = shortfall.classes.first().copied().or(refused) else {
+        return Lacks::default();
+    };
+    let ranking = scene.ranking(class);
+    let (nodes, room) = (tally_bars(ranking.bars()), ranking.best().is_some());
+    Lacks { dims: short_dims(scene, class), nodes, room }
 }
 
 fn wants_topology(scene: &Scene<'_, '_>, job: Entity) -> bool {
@@ -114,7 +116,7 @@ fn class_shortfall(
     placed: u32,
     lacks: &Lacks,
 ) -> Verdict {
-    let Lacks { dims, nodes } = lacks;
+    let Lacks { dims, nodes, .. } = lacks;
     if nodes.open == 0 {
         if let Some(trouble) = claim_trouble(scene, job, class) {
             return Verdict::new(Reason::NoNodeMatches, trouble);
