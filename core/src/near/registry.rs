@@ -296,3 +296,80 @@ fn has_labels(part: &SelectorPart, labels: &[(Name, Name)]) -> bool {
         requirements.iter().all(|one| one.holds(value_of(labels, &one.key)))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn requirement() -> impl Strategy<Value = Requirement> {
+        let operator = prop_oneof![
+            Just(Operator::In),
+            Just(Operator::NotIn),
+            Just(Operator::Exists),
+            Just(Operator::DoesNotExist)
+        ];
+        (0..3_u8, operator, prop::collection::vec(0..3_u8, 1..3)).prop_map(
+            |(key, operator, values)| {
+                let values = values.iter().map(|value| format!("v{value}").as_str().into());
+                Requirement {
+                    key: format!("k{key}").as_str().into(),
+                    operator,
+                    values: values.collect(),
+                }
+            },
+        )
+    }
+
+    fn part() -> impl Strategy<Value = SelectorPart> {
+        let requirements = || prop::option::of(prop::collection::vec(requirement(), 0..3));
+        let namespaces = prop_oneof![Just(vec!["a"]), Just(vec!["a", "b"]), Just(Vec::new())];
+        (namespaces, requirements(), requirements()).prop_map(
+            |(namespaces, namespace_labels, labels)| SelectorPart {
+                namespaces: namespaces.into_iter().map(Name::from).collect(),
+                namespace_labels,
+                labels,
+            },
+        )
+    }
+
+    fn labels() -> impl Strategy<Value = Vec<(Name, Name)>> {
+        let pairs = prop::collection::btree_map(0..3_u8, 0..3_u8, 0..3);
+        pairs.prop_map(|pairs| {
+            let name = |letter: char, number: u8| Name::from(format!("{letter}{number}"));
+            pairs.into_iter().map(|(key, value)| (name('k', key), name('v', value))).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_index_finds_what_asking_every_selector_finds(
+            selectors in prop::collection::vec(prop::collection::vec(part(), 1..3), 0..8),
+            used in prop::collection::vec(any::<bool>(), 8),
+            pods in prop::collection::vec((any::<bool>(), labels()), 1..6),
+            namespace in labels(),
+        ) {
+            let mut near = Near::default();
+            near.set_namespace(NamespaceFacts { name: "b".into(), labels: namespace });
+            let ids: Vec<SelectorId> =
+                selectors.into_iter().map(|parts| near.selector(&PodSelector(parts))).collect();
+            let mut kept: Vec<SelectorId> =
+                ids.iter().zip(used).filter(|entry| entry.1).map(|entry| *entry.0).collect();
+            kept.sort_unstable();
+            kept.dedup();
+            let mut every = ids;
+            every.sort_unstable();
+            every.dedup();
+            for round in [every, kept] {
+                near.keep(&round);
+                for (first, labels) in &pods {
+                    let namespace = Name::from(if *first { "a" } else { "b" });
+                    let matched = |id: &SelectorId| near.is_match(*id, &namespace, labels);
+                    let naive: Vec<SelectorId> = round.iter().copied().filter(matched).collect();
+                    prop_assert_eq!(near.matching(&namespace, labels), naive);
+                }
+            }
+        }
+    }
+}

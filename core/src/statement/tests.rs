@@ -93,7 +93,7 @@ fn rules(group: &str, index: usize) -> NearFacts {
     let mut rules = NearFacts::default();
     match (group, index) {
         ("a", 0 | 2) => {
-            rules.anti_affinity = vec![term("a", "host"), term("b", "zone"), term("c", "rack")]
+            rules.anti_affinity = vec![term("a", "host"), term("b", "zone"), term("c", "rack")];
         }
         ("a", _) => rules.ports = vec![port],
         ("b", 0 | 2) => rules.affinity = vec![term("b", "zone"), term("b", "rack")],

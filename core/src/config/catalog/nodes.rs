@@ -12,7 +12,7 @@ pub(super) const TABLE: &[PluginSpec] = &[
         summary: "a pod runs only on nodes that satisfy all it asks for",
         support: Support::Partial(
             "resource fit, pod count, node selector and affinity, taints, unschedulable nodes, \
-             scheduling gates, volumes; host ports, inter-pod affinity and topology spread are \
+             scheduling gates, host ports, affinity between pods, topology spread; volumes are \
              not checked yet",
         ),
         gates: &[Gate::Predicate, Gate::NodeOrder],
@@ -22,8 +22,8 @@ pub(super) const TABLE: &[PluginSpec] = &[
         name: "nodeorder",
         summary: "nodes are ranked by free room, balance, and the pod's and node's preferences",
         support: Support::Partial(
-            "least, most and balanced requested, node affinity and taint preference; pod affinity, \
-             image locality and topology spread are not scored yet",
+            "least, most and balanced requested, node affinity, taint preference, pod affinity, \
+             topology spread; image locality is not scored yet",
         ),
         gates: &[Gate::NodeOrder],
         arguments: &[
