@@ -96,6 +96,7 @@ fn node(index: usize) -> ClusterDelta {
         taints: Vec::new(),
         unschedulable: false,
         allocatable: amounts(&offer),
+        images: Vec::new(),
     }))
 }
 

@@ -35,6 +35,10 @@ pub enum ClusterDelta {
     Domain(Box<DomainFacts>),
     /// The domain is gone.
     DomainGone(Name),
+    /// A disruption budget was added or changed.
+    DisruptionBudget(Box<BudgetFacts>),
+    /// The disruption budget is gone.
+    DisruptionBudgetGone(ObjectKey),
     /// An object could not be understood: it is counted and reported, and whatever was known of it
     /// before no longer holds.
     SetAside {
@@ -78,6 +82,8 @@ pub enum ObjectRef {
     PriorityClass(Name),
     /// A topology domain.
     Domain(Name),
+    /// A disruption budget.
+    DisruptionBudget(ObjectKey),
 }
 
 impl fmt::Display for ObjectRef {
@@ -89,6 +95,7 @@ impl fmt::Display for ObjectRef {
             Self::Queue(name) => write!(f, "Queue {name}"),
             Self::PriorityClass(name) => write!(f, "PriorityClass {name}"),
             Self::Domain(name) => write!(f, "HyperNode {name}"),
+            Self::DisruptionBudget(key) => write!(f, "PodDisruptionBudget {key}"),
         }
     }
 }
@@ -475,6 +482,32 @@ pub struct PriorityClassFacts {
     pub value: i32,
     /// Stands for pods and groups that name no class.
     pub global_default: bool,
+}
+
+/// A disruption budget: how many pods must stay.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BudgetFacts {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// Which pods of the namespace it guards: an empty list all, none nobody.
+    pub selector: Option<Vec<Requirement>>,
+    /// So many must stay.
+    pub min_available: Option<Share>,
+    /// So many may be gone; counts where `min_available` is absent.
+    pub max_unavailable: Option<Share>,
+    /// `status.disruptionsAllowed`; where absent it is computed.
+    pub allowed: Option<i64>,
+    /// Names in `status.disruptedPods`, sorted.
+    pub disrupted: Vec<Name>,
+}
+
+/// A number of pods, or a part of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// So many.
+    Count(u32),
+    /// So many of a hundred, rounded up.
+    Percent(u32),
 }
 
 /// A topology domain (HyperNode).

@@ -15,7 +15,7 @@ use crate::policy::Policies;
 use crate::resource::Quantity;
 use crate::verdict::Reason;
 use crate::world::{
-    self, ChangeLog, ClusterTotals, Directory, DomainIndex, Images, Names, NodeGroups,
+    self, Budgets, ChangeLog, ClusterTotals, Directory, DomainIndex, Images, Names, NodeGroups,
     PriorityClasses, Symbols,
 };
 
@@ -57,6 +57,7 @@ impl Scheduler {
         world.init_resource::<DomainIndex>();
         world.init_resource::<ClusterTotals>();
         world.init_resource::<ChangeLog>();
+        world.init_resource::<Budgets>();
         world.init_resource::<Inbox>();
         world.init_resource::<Dirty>();
         world.init_resource::<SetAside>();

@@ -4,9 +4,9 @@
 //! facts with `facts()`, or into a delta with `into()`.
 
 use muster_core::delta::{
-    ClusterDelta, Constraints, DomainFacts, DomainMember, GroupPhase, NodeFacts, NodeGroupFacts, Ownership,
-    PodFacts, PodGroupFacts, PodPhase, PriorityClassFacts, QueueFacts, QueueState, TierRef,
-    TopologyMode, TopologyWish,
+    ClusterDelta, Constraints, DomainFacts, DomainMember, GroupPhase, NodeFacts, NodeGroupFacts,
+    Ownership, PodFacts, PodGroupFacts, PodPhase, PriorityClassFacts, QueueFacts, QueueState,
+    TierRef, TopologyMode, TopologyWish,
 };
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::{Quantity, ResourceList};
@@ -232,8 +232,8 @@ pub fn queue(name: &str) -> Built<QueueFacts> {
         guarantee: None,
         reclaimable: true,
         state: QueueState::Open,
-            hierarchy: Vec::new(),
-            node_groups: NodeGroupFacts::default(),
+        hierarchy: Vec::new(),
+        node_groups: NodeGroupFacts::default(),
     })
 }
 

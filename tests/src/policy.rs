@@ -13,13 +13,21 @@ tiers:
 - plugins:
   - name: priority
   - name: gang
+  - name: conformance
+  - name: pdb
 - plugins:
   - name: drf
+    enableHierarchy: true
   - name: predicates
   - name: nodeorder
   - name: binpack
     arguments:
       binpack.resources: nvidia.com/gpu
+  - name: resource-strategy-fit
+  - name: nodegroup
+    enableHierarchy: true
+    arguments:
+      strict: false
   - name: network-topology-aware
 ";
 

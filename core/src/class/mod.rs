@@ -90,7 +90,7 @@ pub struct Classes {
     reads: Reads,
     by_key: HashMap<Key, ClassId, FxBuildHasher>,
     keys: Vec<Key>,
-    classes: Vec<Class>,
+    known: Vec<Class>,
 }
 
 impl Classes {
@@ -130,9 +130,9 @@ impl Classes {
         if let Some(&id) = self.by_key.get(&key) {
             return id;
         }
-        let id = ClassId(self.classes.len() as u32);
+        let id = ClassId(self.known.len() as u32);
         let constraints = &key.constraints;
-        self.classes.push(Class {
+        self.known.push(Class {
             request: key.request.clone(),
             nodes: Matcher::compile(constraints, symbols),
             tolerances: ToleranceSet::compile(&constraints.tolerations, symbols),
@@ -148,16 +148,16 @@ impl Classes {
 
     /// The class of a number.
     pub fn get(&self, id: ClassId) -> &Class {
-        &self.classes[id.0 as usize]
+        &self.known[id.0 as usize]
     }
 
     /// Number of classes.
     pub fn len(&self) -> usize {
-        self.classes.len()
+        self.known.len()
     }
 
     /// No class yet?
     pub fn is_empty(&self) -> bool {
-        self.classes.is_empty()
+        self.known.is_empty()
     }
 }

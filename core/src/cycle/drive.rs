@@ -120,15 +120,8 @@ fn give_turns(
     deadline: Option<&Deadline>,
     turn: &mut impl FnMut(&mut Scene<'_, '_>, Entity, &mut Option<Sheet>) -> Turn,
 ) {
-    let mut queues: BinaryHeap<Reverse<(OrderKey, Entity)>> =
-        lines.order.iter().map(|&queue| Reverse((queue_key(scene, queue), queue))).collect();
-    while let Some(Reverse((key, queue))) = queues.pop() {
-        // Where queues share a branch, the turn of one moves the keys of others.
-        let now = queue_key(scene, queue);
-        if key < now {
-            queues.push(Reverse((now, queue)));
-            continue;
-        }
+    let mut queues = queue_heap(scene, lines.order.clone());
+    while let Some(Reverse((_, queue))) = queues.pop() {
         if deadline.is_some_and(Deadline::is_over) {
             let waiting = lines.order.iter().filter_map(|queue| lines.of.get(queue));
             waiting.for_each(|line| cut(scene, line, OUT_OF_TIME));
@@ -151,8 +144,23 @@ fn give_turns(
             Turn::Over => line.served += 1,
             Turn::Passed => {}
         }
-        queues.push(Reverse((queue_key(scene, queue), queue)));
+        if scene.policies.queues_are_joint() {
+            let left = queues.drain().map(|Reverse((_, queue))| queue).chain([queue]).collect();
+            queues = queue_heap(scene, left);
+        } else {
+            let key = scene.policies.queue_key(&scene.cluster, queue);
+            queues.push(Reverse((key, queue)));
+        }
     }
+}
+
+/// Queues in the order they are served.
+fn queue_heap(
+    scene: &Scene<'_, '_>,
+    queues: Vec<Entity>,
+) -> BinaryHeap<Reverse<(OrderKey, Entity)>> {
+    let keys = scene.policies.queue_keys(&scene.cluster, &queues);
+    keys.into_iter().zip(queues).map(Reverse).collect()
 }
 
 /// Tells every job in a line that its turn does not come in this cycle.
@@ -184,10 +192,6 @@ fn line_up(scene: &Scene<'_, '_>, jobs: Vec<Entity>, lines: &mut Lines) {
         });
         line.waiting.push(Reverse(InLine { key: job_key(scene, job), job, sheet: None }));
     }
-}
-
-fn queue_key(scene: &Scene<'_, '_>, queue: Entity) -> OrderKey {
-    scene.policies.queue_key(&scene.cluster, &scene.cluster.queue(queue))
 }
 
 fn job_key(scene: &Scene<'_, '_>, job: Entity) -> OrderKey {

@@ -166,6 +166,9 @@ fn slots_when_empty(scene: &mut Scene<'_, '_>, class: ClassId, enough: u32) -> u
 fn short_dims(scene: &mut Scene<'_, '_>, class: ClassId) -> String {
     let bars = scene.ranking(class).bars();
     let open: Vec<bool> = bars.iter().map(|bar| bar.later == Obstacle::None).collect();
+    // What the gang itself would take of a group counts here and no longer once it is undone.
+    let full = Obstacle::NodeGroupLimit;
+    let capped = bars.iter().filter(|bar| bar.later == full).count();
     let request = &scene.classes.get(class).request;
     let nodes = scene.cluster.columns();
     let mut short: Vec<(Dim, u32)> = Vec::new();
@@ -190,12 +193,14 @@ fn short_dims(scene: &mut Scene<'_, '_>, class: ClassId) -> String {
     }
     let names = &scene.names.0;
     short.sort_by(|a, b| names.name(a.0).cmp(names.name(b.0)));
+    let capped = (capped > 0).then(|| format!("{capped} {}", full.describe()));
     let parts: Vec<String> = short
         .iter()
         .map(|&(dim, nodes)| {
             let lack = if dim == Dim::PODS { "free pod slots" } else { &**names.name(dim) };
             format!("{nodes} lack {lack}")
         })
+        .chain(capped)
         .collect();
     if parts.is_empty() { "none lacks anything".to_owned() } else { parts.join(", ") }
 }

@@ -307,7 +307,8 @@ fn redeem(
     let item = scene.cluster.task(task);
     let (class, request) = (item.membership.class, (item.request.0, item.tail.0.clone()));
     let row = scene.cluster.node(node).place.row as usize;
-    let bar = scene.ranking(class).bars()[row];
+    // Its own reservation is part of what its queue holds of the group: that it is full is no news.
+    let bar = scene.ranking(class).bars()[row].without(Obstacle::NodeGroupLimit);
     if bar.is_closed() {
         return None;
     }

@@ -11,8 +11,8 @@ use crate::config::{
     ActionConfig, Arguments, Gates, PluginConfig, SchedulerConfig, Tuning, catalog,
 };
 use crate::delta::{
-    ClusterDelta, Constraints, GroupPhase, NodeFacts, NodeGroupFacts, Ownership, PodFacts, PodGroupFacts, PodPhase,
-    PriorityClassFacts, QueueFacts, QueueState,
+    BudgetFacts, ClusterDelta, Constraints, GroupPhase, NodeFacts, NodeGroupFacts, Ownership,
+    PodFacts, PodGroupFacts, PodPhase, PriorityClassFacts, QueueFacts, QueueState,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::{Quantity, ResourceList};
@@ -95,16 +95,20 @@ impl Bed {
         self.feed(ClusterDelta::Node(Box::new(facts)))
     }
 
+    pub(crate) fn budget(&mut self, facts: BudgetFacts) -> &mut Self {
+        self.feed(ClusterDelta::DisruptionBudget(Box::new(facts)))
+    }
+
+    pub(crate) fn into_world(self) -> World {
+        self.scheduler.into_world()
+    }
+
     pub(crate) fn class(&mut self, name: &str, value: i32) -> &mut Self {
         let facts = PriorityClassFacts { name: name.into(), value, global_default: false };
         self.feed(ClusterDelta::PriorityClass(facts))
     }
 
-    pub(crate) fn queue(
-        &mut self,
-        name: &str,
-        change: impl FnOnce(&mut QueueFacts),
-    ) -> &mut Self {
+    pub(crate) fn queue(&mut self, name: &str, change: impl FnOnce(&mut QueueFacts)) -> &mut Self {
         let mut facts = QueueFacts {
             name: name.into(),
             uid: name.into(),
@@ -215,7 +219,8 @@ pub(crate) fn inside<R: 'static>(
     world: &mut World,
     look: impl Fn(&Cluster<'_, '_>, &Directory) -> R + Send + Sync + 'static,
 ) -> R {
-    let system = move |cluster: Cluster<'_, '_>, directory: bevy_ecs::prelude::Res<'_, Directory>| {
+    let system = move |cluster: Cluster<'_, '_>,
+                       directory: bevy_ecs::prelude::Res<'_, Directory>| {
         look(&cluster, &directory)
     };
     world.run_system_once(system).expect("runs")

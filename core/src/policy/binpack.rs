@@ -13,8 +13,8 @@ use super::mean::{Term, add_mean};
 use super::weights::weights;
 use super::{Pairing, Point, Policy};
 use crate::config::Arguments;
-use crate::kernel::ratio;
 use crate::delta::Packing;
+use crate::kernel::ratio;
 use crate::resource::{Dim, LANES, ResourceNames};
 
 /// The plugin with its arguments.

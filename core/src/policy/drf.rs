@@ -21,7 +21,7 @@ use self::hierarchy::Tree;
 use super::{Ballot, Evictor, Point, Policy};
 use crate::config::{Gate, Gates};
 use crate::resource::ResourceVec;
-use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem, TaskReadOnlyItem};
+use crate::world::{Cluster, JobReadOnlyItem, TaskReadOnlyItem};
 
 /// The plugin.
 pub(super) enum Drf {
@@ -61,18 +61,18 @@ impl Policy for Drf {
         dominant_share(&holding(job), &cluster.capacity.0)
     }
 
-    fn queue_orders(
-        &self,
-        cluster: &Cluster<'_, '_>,
-        queue: &QueueReadOnlyItem<'_, '_>,
-        keys: &mut [i64],
-    ) -> usize {
-        let levels = keys.len().min(hierarchy::LEVELS);
+    fn queue_orders(&self, cluster: &Cluster<'_, '_>, queues: &[Entity]) -> Vec<i64> {
         let tree = Tree::of(cluster);
-        for (key, level) in keys[..levels].iter_mut().zip(tree.keys(queue.entity)) {
-            *key = level;
-        }
-        levels
+        queues.iter().flat_map(|&queue| tree.keys(queue)).collect()
+    }
+
+    fn queue_levels(&self) -> usize {
+        hierarchy::LEVELS
+    }
+
+    /// Queues below one branch move it together.
+    fn queues_are_joint(&self) -> bool {
+        true
     }
 
     fn preemptable(

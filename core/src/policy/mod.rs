@@ -19,6 +19,7 @@ mod binpack;
 mod topology;
 mod conformance;
 mod nodegroup;
+mod pdb;
 mod strategy;
 
 pub use evict::{Ballot, EvictPurpose, Evictor};
@@ -230,6 +231,13 @@ impl Bar {
         }
     }
 
+    /// The same bar where one rule does not count.
+    #[must_use]
+    pub fn without(self, obstacle: Obstacle) -> Self {
+        let other = |raised: Obstacle| if raised == obstacle { Obstacle::None } else { raised };
+        Self { now: other(self.now), later: other(self.later) }
+    }
+
     /// Neither now nor later: further rules need not be asked.
     pub fn is_closed(self) -> bool {
         self.now != Obstacle::None && self.later != Obstacle::None
@@ -329,16 +337,19 @@ pub trait Policy: Send + Sync {
         0
     }
 
-    /// Writes the keys of a queue among all queues, most decisive first, and returns how many: as many
-    /// for every queue, at most as many as there is room for.
-    fn queue_orders(
-        &self,
-        cluster: &Cluster<'_, '_>,
-        queue: &QueueReadOnlyItem<'_, '_>,
-        keys: &mut [i64],
-    ) -> usize {
-        keys[0] = self.queue_order(cluster, queue);
+    /// Keys of queues among all queues, one for each of [`Policy::queue_levels`], queue by queue.
+    fn queue_orders(&self, cluster: &Cluster<'_, '_>, queues: &[Entity]) -> Vec<i64> {
+        queues.iter().map(|&queue| self.queue_order(cluster, &cluster.queue(queue))).collect()
+    }
+
+    /// How many keys it gives a queue, the most decisive first.
+    fn queue_levels(&self) -> usize {
         1
+    }
+
+    /// Can the turn of one queue move the keys of others?
+    fn queues_are_joint(&self) -> bool {
+        false
     }
 
     /// Key of a task among the tasks of its job.
@@ -467,6 +478,7 @@ pub fn build(config: &PluginConfig, names: &mut ResourceNames) -> Option<Box<dyn
         "binpack" => Some(Box::new(binpack::Binpack::new(arguments, names))),
         "nodegroup" => Some(Box::new(nodegroup::NodeGroup::new(arguments))),
         "resource-strategy-fit" => Some(Box::new(strategy::StrategyFit::new(arguments, names))),
+        "pdb" => Some(Box::new(pdb::Pdb)),
         "conformance" => Some(Box::new(conformance::Conformance)),
         "network-topology-aware" => Some(Box::new(topology::Topology::new(arguments, names))),
         _ => None,

@@ -121,7 +121,12 @@ mod tests {
         NodeGroup { strict, ordered: false }
     }
 
-    fn rule(required: &[Symbol], preferred: &[Symbol], barred: &[Symbol], disliked: &[Symbol]) -> GroupRule {
+    fn rule(
+        required: &[Symbol],
+        preferred: &[Symbol],
+        barred: &[Symbol],
+        disliked: &[Symbol],
+    ) -> GroupRule {
         GroupRule {
             required: required.to_vec(),
             preferred: preferred.to_vec(),
@@ -158,9 +163,8 @@ mod tests {
     #[test]
     fn points_tell_required_from_preferred_from_disliked() {
         let rule = rule(&[A], &[B, C], &[], &[]);
-        let points = |ordered, group| {
-            NodeGroup { strict: true, ordered }.points(&rule, group) / SCORE_SCALE
-        };
+        let points =
+            |ordered, group| NodeGroup { strict: true, ordered }.points(&rule, group) / SCORE_SCALE;
         assert_eq!([A, B, C].map(|group| points(false, group)), [100, 50, 50]);
         assert_eq!([A, B, C].map(|group| points(true, group)), [100, 50, 25]);
         let disliked = GroupRule { disliked: vec![B], ..rule.clone() };

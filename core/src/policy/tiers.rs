@@ -137,23 +137,34 @@ impl Policies {
     }
 
     /// Queue order: the first plugin that tells two queues apart decides.
-    pub fn queue_key(
-        &self,
-        cluster: &Cluster<'_, '_>,
-        queue: &QueueReadOnlyItem<'_, '_>,
-    ) -> OrderKey {
-        let mut keys = [0; OrderKey::KEYS];
-        let mut next = 0;
+    pub fn queue_key(&self, cluster: &Cluster<'_, '_>, queue: Entity) -> OrderKey {
+        let mut keys = self.queue_keys(cluster, &[queue]);
+        keys.pop().expect("one key for each queue")
+    }
+
+    /// The order of several queues, asked at once.
+    pub fn queue_keys(&self, cluster: &Cluster<'_, '_>, queues: &[Entity]) -> Vec<OrderKey> {
+        let mut keys = vec![[0; OrderKey::KEYS]; queues.len()];
+        let mut first = 0;
         for policy in self.at(Point::QueueOrder) {
-            if next < keys.len() {
-                next += policy.queue_orders(cluster, queue, &mut keys[next..]);
+            let levels = policy.queue_levels();
+            let said = policy.queue_orders(cluster, queues);
+            for (keys, said) in keys.iter_mut().zip(said.chunks(levels.max(1))) {
+                // What does not fit any more is the least decisive.
+                keys[first..].iter_mut().zip(said).for_each(|(key, said)| *key = *said);
             }
+            first = (first + levels).min(OrderKey::KEYS);
         }
-        OrderKey {
-            keys,
-            created: queue.identity.created,
-            uid: queue.identity.uid.clone(),
-        }
+        let key = |(keys, &queue): ([i64; OrderKey::KEYS], &Entity)| {
+            let identity = cluster.queue(queue).identity;
+            OrderKey { keys, created: identity.created, uid: identity.uid.clone() }
+        };
+        keys.into_iter().zip(queues).map(key).collect()
+    }
+
+    /// Can the turn of one queue move the keys of others?
+    pub fn queues_are_joint(&self) -> bool {
+        self.at(Point::QueueOrder).any(|policy| policy.queues_are_joint())
     }
 
     /// Task order: plugins first, then the number at the end of the name, then age, then uid.

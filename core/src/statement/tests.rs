@@ -8,10 +8,11 @@ use bevy_ecs::system::RunSystemOnce;
 use proptest::prelude::*;
 
 use super::{Checkpoint, Grounds, Plan, Statement};
-use crate::config::{SchedulerConfig, Tuning};
+use crate::config::{Arguments, Gates, PluginConfig, SchedulerConfig, Tuning, catalog};
 use crate::delta::{
-    ClusterDelta, Constraints, DomainFacts, DomainMember, NodeFacts, NodeGroupFacts, Ownership, PodFacts,
-    PodGroupFacts, PodPhase, QueueFacts, QueueState,
+    BudgetFacts, ClusterDelta, Constraints, DomainFacts, DomainMember, GroupLimits, NodeFacts,
+    NodeGroupFacts, Operator, Ownership, PodFacts, PodGroupFacts, PodPhase, QueueFacts, QueueState,
+    Requirement, Share,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::intent::DecisionOp;
@@ -53,8 +54,8 @@ fn pod(group: &str, index: usize, node: Option<&str>) -> ClusterDelta {
         priority_class: None,
         preemptable: None,
         request: amounts(&[("cpu", 1), ("pods", 1), ("a/1", 1), ("a/6", 1), ("a/7", index as i64)]),
-        constraints: Constraints::default(),
-        labels: Vec::new(),
+        constraints: Constraints { unasked: [0, 200 << 20], ..Constraints::default() },
+        labels: vec![("app".into(), group.into())],
         gates: Vec::new(),
         phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },
         node: node.map(Name::from),
@@ -93,8 +94,12 @@ fn queue(name: &str, parent: Option<&str>) -> ClusterDelta {
         guarantee: None,
         reclaimable: true,
         state: QueueState::Open,
-            hierarchy: Vec::new(),
-            node_groups: NodeGroupFacts::default(),
+        hierarchy: Vec::new(),
+        node_groups: NodeGroupFacts {
+            anti_preferred: vec!["g1".into()],
+            limits: GroupLimits::Given(vec![("g0".into(), amounts(&[("cpu", 2)]))]),
+            ..NodeGroupFacts::default()
+        },
     }))
 }
 
@@ -109,14 +114,19 @@ fn domain(name: &str, tier: u32, members: Vec<DomainMember>) -> ClusterDelta {
 
 /// Four nodes in two racks under one spine, three jobs in nested queues, some pods running.
 pub(crate) fn world() -> World {
-    let config =
-        SchedulerConfig { actions: Vec::new(), tiers: Vec::new(), tuning: Tuning::default() };
+    let groups = PluginConfig {
+        spec: catalog::plugin("nodegroup").expect("in the catalogue"),
+        gates: Gates::default(),
+        arguments: Arguments::default(),
+    };
+    let tiers = vec![vec![groups]];
+    let config = SchedulerConfig { actions: Vec::new(), tiers, tuning: Tuning::default() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
     let mut scheduler = Scheduler::new(&config, Arc::new(pool));
     for index in 0..4 {
         scheduler.feed([ClusterDelta::Node(Box::new(NodeFacts {
             name: format!("n{index}").as_str().into(),
-            labels: Vec::new(),
+            labels: vec![("volcano.sh/nodegroup-name".into(), format!("g{}", index % 2).into())],
             taints: Vec::new(),
             unschedulable: false,
             allocatable: offer(),
@@ -125,6 +135,18 @@ pub(crate) fn world() -> World {
     }
     let node = |index: usize| DomainMember::Node(format!("n{index}").as_str().into());
     scheduler.feed([
+        ClusterDelta::DisruptionBudget(Box::new(BudgetFacts {
+            key: key("budget"),
+            selector: Some(vec![Requirement {
+                key: "app".into(),
+                operator: Operator::In,
+                values: vec!["a".into(), "b".into()],
+            }]),
+            min_available: Some(Share::Percent(50)),
+            max_unavailable: None,
+            allowed: None,
+            disrupted: Vec::new(),
+        })),
         queue("outer", None),
         queue("inner", Some("outer")),
         group("a", "inner"),

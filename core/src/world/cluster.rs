@@ -5,6 +5,7 @@ use bevy_ecs::prelude::{Query, Res, ResMut};
 use bevy_ecs::system::SystemParam;
 
 use super::around::Images;
+use super::budget::Budgets;
 use super::domain::DomainIndex;
 use super::groups::NodeGroups;
 use super::rows::{
@@ -28,6 +29,7 @@ pub struct Cluster<'w, 's> {
     pub log: ResMut<'w, ChangeLog>,
     pub groups: ResMut<'w, NodeGroups>,
     pub images: ResMut<'w, Images>,
+    pub budgets: ResMut<'w, Budgets>,
 }
 
 /// References between entities are kept by ingest, which removes an entity only after the last

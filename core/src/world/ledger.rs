@@ -5,6 +5,7 @@
 
 use bevy_ecs::entity::Entity;
 
+use super::budget::{BudgetCounts, Guards};
 use super::cluster::Cluster;
 use super::job::{JobCounts, Role};
 use super::rows::{JobItem, NodeItem, TaskItem};
@@ -101,6 +102,9 @@ struct Contribution {
     gated: bool,
     request: ResourceVec,
     unasked: [i64; 2],
+    guards: Guards,
+    /// What it counts for in its budgets.
+    guarded: [bool; 3],
 }
 
 impl Contribution {
@@ -114,6 +118,8 @@ impl Contribution {
             gated: task.traits.gated,
             request: ResourceVec { hot: task.request.0, tail: task.tail.0.clone() },
             unasked: task.traits.unasked,
+            guards: task.guards.clone(),
+            guarded: BudgetCounts::of(task.status().0, task.assumed.0),
         }
     }
 }
@@ -148,7 +154,9 @@ impl Cluster<'_, '_> {
         }
         let old = Contribution::of(&item);
         *item.assumed = Assumed(assumption);
-        let new = Contribution { status: item.status().0, home: item.home(), ..old.clone() };
+        let status = item.status().0;
+        let guarded = BudgetCounts::of(status, item.assumed.0);
+        let new = Contribution { status, home: item.home(), guarded, ..old.clone() };
         self.post(&old, Flow::Out);
         self.post(&new, Flow::In);
         before
@@ -163,6 +171,12 @@ impl Cluster<'_, '_> {
         }
         if self.groups.inheritance.is_some() {
             self.post_group(contribution, flow);
+        }
+        for &id in &contribution.guards.0 {
+            let Some(counts) = self.budgets.counts_mut(id) else { continue };
+            let totals = [&mut counts.expected, &mut counts.healthy, &mut counts.evicting];
+            let counted = totals.into_iter().zip(contribution.guarded);
+            counted.filter(|entry| entry.1).for_each(|entry| flow.count(entry.0));
         }
     }
 

@@ -13,24 +13,26 @@ mod podgroup;
 mod queue;
 mod hypernode;
 mod priority_class;
+mod disruption_budget;
 
 use std::collections::BTreeMap;
 
 use muster_core::ids::ObjectKey;
 use serde::Deserialize;
 
+pub use disruption_budget::{BudgetSpec, BudgetStatus, PodDisruptionBudget};
 pub use hypernode::{
     ExactMatch, HyperNode, HyperNodeMember, HyperNodeSpec, MemberSelector, RegexMatch,
 };
 pub use kind::ObjectKind;
-pub use node::{Node, NodeSpec, NodeStatus, Taint};
+pub use node::{Node, NodeImage, NodeSpec, NodeStatus, Taint};
 pub use pod::{
     Affinity, Container, ContainerPort, NodeAffinity, NodeSelector, Pod, PodAffinity, PodSpec,
     PodStatus, PreferredTerm, Resources, SchedulingGate, Toleration, Volume,
 };
 pub use podgroup::{NetworkTopology, PodGroup, PodGroupSpec, PodGroupStatus, SubGroupPolicy};
 pub use priority_class::PriorityClass;
-pub use queue::{Guarantee, Queue, QueueSpec, QueueStatus};
+pub use queue::{Guarantee, NodeGroupTerms, Queue, QueueAffinity, QueueSpec, QueueStatus};
 pub use scalar::{ResourceMap, Scalar};
 pub use selector::{LabelSelector, NodeSelectorTerm, Requirement};
 
@@ -73,6 +75,8 @@ pub enum Object {
     HyperNode(Box<HyperNode>),
     /// A priority class.
     PriorityClass(Box<PriorityClass>),
+    /// A disruption budget.
+    PodDisruptionBudget(Box<PodDisruptionBudget>),
     /// An object of a kind that is understood but that no rule reads yet.
     Inert {
         /// Its kind.
@@ -92,6 +96,7 @@ impl Object {
             Self::Queue(_) => ObjectKind::Queue,
             Self::HyperNode(_) => ObjectKind::HyperNode,
             Self::PriorityClass(_) => ObjectKind::PriorityClass,
+            Self::PodDisruptionBudget(_) => ObjectKind::PodDisruptionBudget,
             Self::Inert { kind, .. } => *kind,
         }
     }
@@ -118,6 +123,7 @@ impl Object {
             Self::Queue(object) => Some(&object.metadata),
             Self::HyperNode(object) => Some(&object.metadata),
             Self::PriorityClass(object) => Some(&object.metadata),
+            Self::PodDisruptionBudget(object) => Some(&object.metadata),
             Self::Inert { .. } => None,
         }
     }
@@ -131,6 +137,7 @@ impl Object {
             Self::Queue(object) => Some(&mut object.metadata),
             Self::HyperNode(object) => Some(&mut object.metadata),
             Self::PriorityClass(object) => Some(&mut object.metadata),
+            Self::PodDisruptionBudget(object) => Some(&mut object.metadata),
             Self::Inert { .. } => None,
         }
     }

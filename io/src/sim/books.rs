@@ -198,6 +198,8 @@ impl Books {
             ClusterDelta::SetAside { object, .. } => self.set_aside(object),
             ClusterDelta::PriorityClass(_)
             | ClusterDelta::PriorityClassGone(_)
+            | ClusterDelta::DisruptionBudget(_)
+            | ClusterDelta::DisruptionBudgetGone(_)
             | ClusterDelta::BindFailed { .. }
             | ClusterDelta::EvictFailed { .. } => {}
         }
@@ -209,7 +211,7 @@ impl Books {
             ObjectRef::Pod(key) => self.drop_pod(key),
             ObjectRef::PodGroup(key) => drop(self.groups.remove(key)),
             ObjectRef::Queue(name) => drop(self.queues.remove(name)),
-            ObjectRef::PriorityClass(_) => {}
+            ObjectRef::PriorityClass(_) | ObjectRef::DisruptionBudget(_) => {}
             ObjectRef::Domain(name) => {
                 self.topology_version += 1;
                 self.domains.remove(name);

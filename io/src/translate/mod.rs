@@ -10,6 +10,11 @@ mod podgroup;
 mod queue;
 mod domain;
 mod priority;
+mod budget;
+mod images;
+mod hierarchy;
+mod nodegroup;
+mod strategy;
 mod unsupported;
 
 use muster_core::delta::{ClusterDelta, ObjectRef, Ownership};
@@ -75,6 +80,7 @@ impl TranslateError {
             ObjectKind::Queue => ObjectRef::Queue(key.name),
             ObjectKind::PriorityClass => ObjectRef::PriorityClass(key.name),
             ObjectKind::HyperNode => ObjectRef::Domain(key.name),
+            ObjectKind::PodDisruptionBudget => ObjectRef::DisruptionBudget(key),
             _ => return None,
         };
         let reason = format!("{}: {}", self.field, self.problem);
@@ -94,6 +100,9 @@ pub fn translate(
         Object::Queue(queue) => ClusterDelta::Queue(Box::new(queue::facts(queue)?)),
         Object::HyperNode(domain) => ClusterDelta::Domain(Box::new(domain::facts(domain)?)),
         Object::PriorityClass(class) => ClusterDelta::PriorityClass(priority::facts(class)?),
+        Object::PodDisruptionBudget(budget) => {
+            ClusterDelta::DisruptionBudget(Box::new(budget::facts(budget)?))
+        }
         Object::Inert { .. } => return Ok(None),
     }))
 }
@@ -108,6 +117,7 @@ pub fn gone(kind: ObjectKind, key: &ObjectKey) -> Option<ClusterDelta> {
         ObjectKind::Queue => Some(ClusterDelta::QueueGone(key.name)),
         ObjectKind::PriorityClass => Some(ClusterDelta::PriorityClassGone(key.name)),
         ObjectKind::HyperNode => Some(ClusterDelta::DomainGone(key.name)),
+        ObjectKind::PodDisruptionBudget => Some(ClusterDelta::DisruptionBudgetGone(key)),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use muster_core::delta::{Constraints, PodFacts, PodPhase, Toleration};
 use muster_core::ids::Name;
 
 use super::about::{About, annotation_or_label, pairs, preemptable};
-use super::{OwnerRule, TranslateError, node, request, selector};
+use super::{OwnerRule, TranslateError, images, node, request, selector, strategy};
 use crate::objects::{self, ObjectKind, Pod};
 
 /// Names the PodGroup a pod belongs to.
@@ -102,6 +102,9 @@ fn constraints(about: &About<'_>, pod: &Pod) -> Result<Constraints, TranslateErr
         tolerations: tolerations
             .map(|(at, entry)| toleration(about, entry, || format!("spec.tolerations[{at}]")))
             .collect::<Result<_, _>>()?,
+        images: images::of_pod(&pod.spec),
+        unasked: request::unasked(about, &pod.spec)?,
+        strategy: strategy::wish(&pod.metadata),
     })
 }
 

@@ -2,7 +2,8 @@
 
 use super::about::{PREEMPTABLE, annotation_or_label, parse_bool};
 use super::pod::TASK_PRIORITY;
-use crate::objects::{HyperNode, Object, Pod, PodGroup};
+use super::{hierarchy, nodegroup, strategy};
+use crate::objects::{HyperNode, Object, Pod, PodGroup, Queue};
 
 /// What the object asks for that this version does not do, one phrase each, without the object's
 /// name so that many objects can share one sentence.
@@ -12,7 +13,8 @@ pub fn unsupported(object: &Object) -> Vec<String> {
         Object::PodGroup(group) => of_group(group),
         Object::HyperNode(domain) => of_domain(domain),
         Object::Inert { .. } => vec!["is read by no rule of this version".to_owned()],
-        Object::Node(_) | Object::Queue(_) | Object::PriorityClass(_) => Vec::new(),
+        Object::Queue(queue) => of_queue(queue),
+        Object::Node(_) | Object::PriorityClass(_) | Object::PodDisruptionBudget(_) => Vec::new(),
     }
 }
 
@@ -47,6 +49,19 @@ fn of_pod(pod: &Pod) -> Vec<String> {
         && parse_bool(text).is_none()
     {
         found.push(format!("has a {PREEMPTABLE} that is no boolean and counts as false"));
+    }
+    found.extend(strategy::complaint(&pod.metadata));
+    found
+}
+
+fn of_queue(queue: &Queue) -> Vec<String> {
+    let mut found: Vec<String> = hierarchy::complaint(&queue.metadata).into_iter().collect();
+    if nodegroup::limits(queue).is_none() {
+        let limits = nodegroup::LIMITS;
+        found.push(format!(
+            "has an annotation {limits} that cannot be read; where the plugin nodegroup is \
+             configured its pods may use no node group"
+        ));
     }
     found
 }

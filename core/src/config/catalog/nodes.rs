@@ -22,8 +22,8 @@ pub(super) const TABLE: &[PluginSpec] = &[
         name: "nodeorder",
         summary: "nodes are ranked by free room, balance, and the pod's and node's preferences",
         support: Support::Partial(
-            "least, most and balanced requested, node affinity and taint preference; pod affinity, \
-             image locality and topology spread are not scored yet",
+            "least, most and balanced requested, node affinity, taint preference and image locality; \
+             pod affinity and topology spread are not scored yet",
         ),
         gates: &[Gate::NodeOrder],
         arguments: &[
@@ -53,7 +53,7 @@ pub(super) const TABLE: &[PluginSpec] = &[
     PluginSpec {
         name: "resource-strategy-fit",
         summary: "each resource is spread or packed as configured, and scarce ones are spared",
-        support: Support::Planned,
+        support: Support::Full,
         gates: &[Gate::NodeOrder, Gate::Predicate],
         arguments: RESOURCE_STRATEGY_FIT,
     },
@@ -95,7 +95,7 @@ pub(super) const TABLE: &[PluginSpec] = &[
     PluginSpec {
         name: "nodegroup",
         summary: "pods of a queue run on the node groups the queue allows or prefers",
-        support: Support::Planned,
+        support: Support::Full,
         gates: &[Gate::NodeOrder, Gate::Predicate, Gate::Hierarchy],
         arguments: &[
             arg("strict", Bool, "true", "keeps pods off nodes that belong to no group"),

@@ -8,9 +8,7 @@ use bevy_ecs::prelude::World;
 use super::intake::Intake;
 use crate::delta::{GroupLimits, NodeGroupFacts};
 use crate::ids::Name;
-use crate::world::{
-    Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups, Symbol, group_uses,
-};
+use crate::world::{Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups, Symbol, group_uses};
 
 pub(super) fn settle(world: &mut World) {
     if world.resource::<NodeGroups>().inheritance.is_none() {
@@ -22,8 +20,7 @@ pub(super) fn settle(world: &mut World) {
 
 fn settle_groups(mut intake: Intake<'_, '_>) {
     let queues: Vec<Entity> = intake.cluster.queues.iter().map(|queue| queue.entity).collect();
-    let of_queue =
-        queues.into_iter().map(|queue| (queue, intake.group_rule(queue))).collect();
+    let of_queue = queues.into_iter().map(|queue| (queue, intake.group_rule(queue))).collect();
     intake.cluster.groups.of_queue = of_queue;
     intake.sort_into_classes();
     let uses = group_uses(&intake.cluster);

@@ -65,6 +65,8 @@ impl Intake<'_, '_> {
             ClusterDelta::PriorityClassGone(name) => self.priority_class_gone(&name),
             ClusterDelta::Domain(facts) => self.domain(*facts),
             ClusterDelta::DomainGone(name) => self.domain_gone(&name),
+            ClusterDelta::DisruptionBudget(facts) => self.budget(*facts),
+            ClusterDelta::DisruptionBudgetGone(key) => self.budget_gone(&key),
             ClusterDelta::SetAside { object, reason } => self.put_aside(object, reason),
             ClusterDelta::BindFailed { pod, uid, reason } => self.bind_failed(&pod, &uid, &reason),
             ClusterDelta::EvictFailed { pod, uid, .. } => self.evict_failed(&pod, &uid),
@@ -79,6 +81,7 @@ impl Intake<'_, '_> {
             ObjectRef::Queue(name) => self.queue_gone(name),
             ObjectRef::PriorityClass(name) => self.priority_class_gone(name),
             ObjectRef::Domain(name) => self.domain_gone(name),
+            ObjectRef::DisruptionBudget(key) => self.budget_gone(key),
         }
         self.set_aside.0.insert(object, reason);
     }
@@ -120,8 +123,7 @@ impl Intake<'_, '_> {
         let name = Some(symbols.intern(&facts.name));
         let read = self.cluster.images.read;
         let images = facts.images.iter().filter(|_| read);
-        let mut images: Vec<_> =
-            images.map(|(name, size)| (symbols.intern(name), *size)).collect();
+        let mut images: Vec<_> = images.map(|(name, size)| (symbols.intern(name), *size)).collect();
         images.sort_unstable();
         images.dedup_by_key(|image| image.0);
         NodeRules { labels, taints, unschedulable: facts.unschedulable, name, images }

@@ -9,6 +9,7 @@ mod intake;
 mod pods;
 mod domains;
 mod groups;
+mod budgets;
 mod sweep;
 
 use bevy_ecs::prelude::{Resource, World};

@@ -7,11 +7,11 @@ use super::Dirty;
 use crate::delta::{ClusterDelta, DomainMember, PodFacts};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::world::{
-    Allocatable, Assumed, Directory, DomainPath, DomainSpec, DomainSpot, DomainTotals, Idle,
-    JobAllocated, JobBackoff, JobCounts, JobIdentity, JobKey, JobMembers, JobSpec, JobVerdict,
-    Labels, LastTransaction, Membership, NodeIdentity, NodePlace, NodeRules, NodeTails, Observed,
-    Pipelined, PrioritySource, QueueDeserved, QueueIdentity, QueueSpec, QueueUse, Releasing,
-    Request, RequestTail, Seat, TaskIdentity, TaskTraits, Tenants, Unasked, Used,
+    Allocatable, Assumed, Directory, DomainPath, DomainSpec, DomainSpot, DomainTotals, Guards,
+    Idle, JobAllocated, JobBackoff, JobCounts, JobIdentity, JobKey, JobMembers, JobSpec,
+    JobVerdict, Labels, LastTransaction, Membership, NodeIdentity, NodePlace, NodeRules, NodeTails,
+    Observed, Pipelined, PrioritySource, QueueDeserved, QueueIdentity, QueueSpec, QueueUse,
+    Releasing, Request, RequestTail, Seat, TaskIdentity, TaskTraits, Tenants, Unasked, Used,
 };
 
 /// Name of the queue every path ends in.
@@ -129,7 +129,7 @@ impl Maker<'_> {
             let request = (Request::default(), RequestTail::default());
             let place = (Membership::default(), Seat::default(), Labels::default());
             let state = (Observed::default(), Assumed::default(), LastTransaction::default());
-            world.spawn((facts, request, place, state)).id()
+            world.spawn((facts, request, place, state, Guards::default())).id()
         });
     }
 

@@ -181,9 +181,9 @@ impl Tree {
     }
 
     fn is_saturated(&self, held: &ResourceVec, asked: &ResourceVec) -> bool {
-        held.iter().filter(|&(dim, amount)| amount > 0 && asked.get(dim) > 0).any(|(dim, amount)| {
-            amount >= asked.get(dim) || self.taken.get(dim) >= self.total.get(dim)
-        })
+        held.iter().filter(|&(dim, amount)| amount > 0 && asked.get(dim) > 0).any(
+            |(dim, amount)| amount >= asked.get(dim) || self.taken.get(dim) >= self.total.get(dim),
+        )
     }
 
     /// Adds a node to what its parent counts as holding.

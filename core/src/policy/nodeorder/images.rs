@@ -54,9 +54,12 @@ mod tests {
             images: names.iter().map(|&(at, size)| (class.images[at], size)).collect(),
             ..NodeRules::default()
         };
-        let nodes = [node(&[(0, 1000 * MIB)]), node(&[(0, 1000 * MIB), (1, 4000 * MIB)]), node(&[])];
+        let nodes =
+            [node(&[(0, 1000 * MIB)]), node(&[(0, 1000 * MIB), (1, 4000 * MIB)]), node(&[])];
         assert!(!matter(class, &images));
-        nodes.iter().for_each(|node| images.add(&node.images));
+        for node in &nodes {
+            images.add(&node.images);
+        }
         assert!(matter(class, &images));
         let points: Vec<i64> =
             nodes.iter().map(|node| super::points(class, &images, node) / SCORE_SCALE).collect();

@@ -47,10 +47,8 @@ fn ask(pairs: &[(&str, i64)]) -> impl FnOnce(&mut PodFacts) + use<> {
 fn cpu_and_memory_are_spread_unless_told_otherwise() {
     let asks = [("cpu", 1), ("memory", 1)];
     assert_eq!(place(Arguments::default(), two_nodes, ask(&asks)).as_deref(), Some("empty"));
-    let packed = arguments(vec![(
-        "resources",
-        Map(arguments(vec![("cpu", strategy("MostAllocated", 1))])),
-    )]);
+    let packed =
+        arguments(vec![("resources", Map(arguments(vec![("cpu", strategy("MostAllocated", 1))])))]);
     assert_eq!(place(packed, two_nodes, ask(&asks)).as_deref(), Some("half"));
 }
 
@@ -98,8 +96,12 @@ fn names_beyond_the_hot_lanes_are_scored_too() {
             pod.request = amounts(&[("pods", 1), ("z.com/last", 4)]);
         });
     };
-    let given =
-        || arguments(vec![("resources", Map(arguments(vec![("z.com/l*", strategy("MostAllocated", 1))])))]);
+    let given = || {
+        arguments(vec![(
+            "resources",
+            Map(arguments(vec![("z.com/l*", strategy("MostAllocated", 1))])),
+        )])
+    };
     assert_eq!(place(given(), crowd, ask(&[("z.com/last", 1)])).as_deref(), Some("b"));
     assert_eq!(place(given(), crowd, ask(&[("z.com/last", 5)])).as_deref(), Some("a"));
 }

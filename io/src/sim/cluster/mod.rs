@@ -200,6 +200,7 @@ fn set_aside(error: &TranslateError) -> Option<ClusterDelta> {
         ObjectKind::Queue => ObjectRef::Queue(name),
         ObjectKind::HyperNode => ObjectRef::Domain(name),
         ObjectKind::PriorityClass => ObjectRef::PriorityClass(name),
+        ObjectKind::PodDisruptionBudget => ObjectRef::DisruptionBudget(error.key.clone()),
         _ => return None,
     };
     Some(ClusterDelta::SetAside { object, reason: error.to_string() })

@@ -99,6 +99,7 @@ fn object(
         ObjectKind::Queue => Object::Queue(decode(value)?),
         ObjectKind::HyperNode => Object::HyperNode(decode(value)?),
         ObjectKind::PriorityClass => Object::PriorityClass(decode(value)?),
+        ObjectKind::PodDisruptionBudget => Object::PodDisruptionBudget(decode(value)?),
         _ => return inert(kind, value),
     };
     check(&object, owner)?;

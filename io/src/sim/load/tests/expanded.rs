@@ -262,7 +262,7 @@ fn what_is_not_acted_on_is_said() {
     let scenario = read_spec(
         "  objects:\n  - {kind: Deployment, apiVersion: apps/v1, metadata: {name: d}}\n  \
          - {kind: Queue, apiVersion: scheduling.run.ai/v2, metadata: {name: q}}\n  \
-         - {kind: PodDisruptionBudget, apiVersion: policy/v1, metadata: {name: b}}\n  \
+         - {kind: ResourceQuota, apiVersion: v1, metadata: {name: b}}\n  \
          - {kind: Pod, metadata: {name: p}, spec: {affinity: {podAntiAffinity: {}}, \
          volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}\n  \
          - {kind: Pod, metadata: {name: r}, spec: {affinity: {podAntiAffinity: {}}, \
@@ -277,7 +277,7 @@ fn what_is_not_acted_on_is_said() {
             "Pod default/p asks for persistent volume claims, which this version does not enforce",
             "Pod default/p asks for podAntiAffinity, which this version does not enforce \
              (and 1 more)",
-            "PodDisruptionBudget default/b is read by no rule of this version",
+            "ResourceQuota default/b is read by no rule of this version",
         ]
     );
 }
