@@ -176,6 +176,7 @@ fn node(index: usize) -> ClusterDelta {
         taints: Vec::new(),
         unschedulable: false,
         allocatable: amounts(&offer),
+        images: Vec::new(),
     }))
 }
 

@@ -72,6 +72,10 @@ pub enum ClusterDelta {
     Quota(Box<QuotaFacts>),
     /// The quota is gone.
     QuotaGone(ObjectKey),
+    /// A disruption budget was added or changed.
+    DisruptionBudget(Box<BudgetFacts>),
+    /// The disruption budget is gone.
+    DisruptionBudgetGone(ObjectKey),
     /// An object could not be understood: it is counted and reported, and whatever was known of it
     /// before no longer holds.
     SetAside {
@@ -127,6 +131,8 @@ pub enum ObjectRef {
     CsiNode(Name),
     /// A quota of a namespace.
     Quota(ObjectKey),
+    /// A disruption budget.
+    DisruptionBudget(ObjectKey),
 }
 
 impl fmt::Display for ObjectRef {
@@ -144,6 +150,7 @@ impl fmt::Display for ObjectRef {
             Self::StorageClass(name) => write!(f, "StorageClass {name}"),
             Self::CsiNode(name) => write!(f, "CSINode {name}"),
             Self::Quota(key) => write!(f, "ResourceQuota {key}"),
+            Self::DisruptionBudget(key) => write!(f, "PodDisruptionBudget {key}"),
         }
     }
 }
@@ -549,6 +556,32 @@ pub struct PriorityClassFacts {
     pub value: i32,
     /// Stands for pods and groups that name no class.
     pub global_default: bool,
+}
+
+/// A disruption budget: how many pods must stay.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BudgetFacts {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// Which pods of the namespace it guards: an empty list all, none nobody.
+    pub selector: Option<Vec<Requirement>>,
+    /// So many must stay.
+    pub min_available: Option<Share>,
+    /// So many may be gone; counts where `min_available` is absent.
+    pub max_unavailable: Option<Share>,
+    /// `status.disruptionsAllowed`; where absent it is computed.
+    pub allowed: Option<i64>,
+    /// Names in `status.disruptedPods`, sorted.
+    pub disrupted: Vec<Name>,
+}
+
+/// A number of pods, or a part of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// So many.
+    Count(u32),
+    /// So many of a hundred, rounded up.
+    Percent(u32),
 }
 
 /// A topology domain (HyperNode).

@@ -17,8 +17,8 @@ use crate::resource::Quantity;
 use crate::status::{Condition, QueueReport};
 use crate::verdict::Reason;
 use crate::world::{
-    self, ChangeLog, ClusterTotals, ClusterUse, Directory, DomainIndex, Images, Names, NodeGroups,
-    PriorityClasses, Quotas, Symbols, Volumes,
+    self, Budgets, ChangeLog, ClusterTotals, ClusterUse, Directory, DomainIndex, Images, Names,
+    NodeGroups, PriorityClasses, Quotas, Symbols, Volumes,
 };
 
 /// A scheduler with all it knows.
@@ -63,6 +63,7 @@ impl Scheduler {
         world.init_resource::<ChangeLog>();
         world.init_resource::<Near>();
         world.init_resource::<Volumes>();
+        world.init_resource::<Budgets>();
         world.init_resource::<Inbox>();
         world.init_resource::<Dirty>();
         world.init_resource::<SetAside>();

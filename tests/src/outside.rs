@@ -109,8 +109,6 @@ impl Outside {
     fn answer(&mut self, call: Intent) -> Option<ClusterDelta> {
         match call {
             Intent::Bind { pod, uid, node } => self.bind(pod, uid, node),
-            // Claims are no part of this world.
-            Intent::FixClaim { .. } => None,
             Intent::Evict { pod, uid, reason } => {
                 if self.dice.throw(6) == 1 {
                     return Some(ClusterDelta::EvictFailed { pod, uid, reason });
@@ -120,7 +118,8 @@ impl Outside {
             Intent::Nominate { pod, uid, node } => {
                 self.change(&pod, &uid, |pod| pod.nominated = node)
             }
-            Intent::QueueStatus { .. } => None,
+            // Claims and statuses of queues are no part of this world.
+            Intent::FixClaim { .. } | Intent::QueueStatus { .. } => None,
             Intent::GroupStatus { group, phase, report } => {
                 let facts = self.groups.get_mut(&group)?;
                 facts.phase = phase;

@@ -14,12 +14,15 @@ tiers:
 - plugins:
   - name: priority
   - name: gang
+  - name: conformance
+  - name: pdb
 - plugins:
   - name: sla
     arguments:
       sla-waiting-time: 20s
   - name: overcommit
   - name: drf
+    enableHierarchy: true
   - name: proportion
   - name: resourcequota
   - name: predicates
@@ -27,6 +30,11 @@ tiers:
   - name: binpack
     arguments:
       binpack.resources: nvidia.com/gpu
+  - name: resource-strategy-fit
+  - name: nodegroup
+    enableHierarchy: true
+    arguments:
+      strict: false
   - name: network-topology-aware
 ";
 

@@ -2,8 +2,9 @@
 //! other, to themselves, and to objects that are not there.
 
 use muster_core::delta::{
-    ClusterDelta, DomainMember, ObjectRef, Operator, Ownership, PodFacts, PodPhase, QueueState,
-    Requirement, SubGroupPolicy, Taint, TaintEffect, Toleration, TopologyMode,
+    BudgetFacts, ClusterDelta, DomainMember, GroupLimits, ObjectRef, Operator, Ownership, PodFacts,
+    PodPhase, QueueState, Requirement, Share, SubGroupPolicy, Taint, TaintEffect, Toleration,
+    TopologyMode,
 };
 use muster_core::ids::TimeMs;
 use muster_core::resource::ResourceList;
@@ -83,6 +84,10 @@ fn slots() -> Vec<Slot> {
         let gone = ClusterDelta::PodGroupGone(key(name));
         slots.push(slot(any_group(name), gone, ObjectRef::PodGroup(key(name))));
     }
+    for name in ["b1", "b2"] {
+        let gone = ClusterDelta::DisruptionBudgetGone(key(name));
+        slots.push(slot(any_budget(name), gone, ObjectRef::DisruptionBudget(key(name))));
+    }
     for index in 0..PODS {
         let name = format!("p-a-{index}");
         let gone = ClusterDelta::PodGone(key(&name));
@@ -115,13 +120,20 @@ fn any_queue(name: &'static str) -> impl Strategy<Value = ClusterDelta> {
     let place = (weighted(0.6, select(&QUEUES[..])), state, 0..3_i64, 1..4_u32);
     let limits =
         [weighted(0.3, any_amounts()), weighted(0.3, any_amounts()), weighted(0.2, any_amounts())];
-    (place, limits).prop_map(move |((parent, state, age, weight), limits)| {
+    let cap = weighted(0.5, (select(&["ga", "gb"][..]), 0..6_i64));
+    (place, limits, cap).prop_map(move |((parent, state, age, weight), limits, cap)| {
         let mut queue = build::queue(name).facts();
         queue.parent = parent.map(Into::into);
         queue.state = state;
         queue.created = TimeMs(age);
         queue.weight = weight;
         [queue.capability, queue.deserved, queue.guarantee] = limits;
+        if let Some((group, cpus)) = cap {
+            let amounts = build::amounts([("cpu", cpus)]);
+            queue.node_groups.anti_preferred.push(group.into());
+            queue.node_groups.limits = GroupLimits::Given(vec![(group.into(), amounts)]);
+            queue.hierarchy = vec![(group.into(), 2000), (name.into(), 1000)];
+        }
         ClusterDelta::Queue(Box::new(queue))
     })
 }
@@ -132,14 +144,43 @@ fn any_amounts() -> impl Strategy<Value = ResourceList> {
     vec((name, 0..9_i64), 0..4).prop_map(build::amounts)
 }
 
+/// A budget over one set of pods, all of them or none.
+fn any_budget(name: &'static str) -> impl Strategy<Value = ClusterDelta> {
+    let sets = prop_oneof![
+        1 => Just(None),
+        1 => Just(Some(Vec::new())),
+        4 => select(&["x", "y"][..]).prop_map(|set| Some(vec![in_set(set)])),
+    ];
+    (sets, option::of(0..3_u32), option::of(0..3_i64)).prop_map(
+        move |(selector, least, allowed)| {
+            ClusterDelta::DisruptionBudget(Box::new(BudgetFacts {
+                key: key(name),
+                selector,
+                min_available: least.map(Share::Count),
+                max_unavailable: None,
+                allowed,
+                disrupted: Vec::new(),
+            }))
+        },
+    )
+}
+
+fn in_set(set: &str) -> Requirement {
+    Requirement { key: "set".into(), operator: Operator::In, values: vec![set.into()] }
+}
+
 fn any_node(name: &'static str) -> impl Strategy<Value = ClusterDelta> {
     let room = (0..9_i64, 0..13_i64, 1..7_i64);
     let extended = vec((select(&EXTENDED[..]), 0..4_i64), 0..4);
     let taint = weighted(0.2, any_taint());
     let rare = weighted(0.1, Just(()));
-    (room, extended, select(&["a", "b"][..]), taint, rare).prop_map(
-        move |((cpu, memory, pods), extended, zone, taint, unschedulable)| {
+    let group = weighted(0.3, select(&["ga", "gb"][..]));
+    (room, extended, select(&["a", "b"][..]), taint, rare, group).prop_map(
+        move |((cpu, memory, pods), extended, zone, taint, unschedulable, group)| {
             let mut node = build::node(name).label("zone", zone).label("host", name);
+            if let Some(group) = group {
+                node = node.label("volcano.sh/nodegroup-name", group);
+            }
             for (resource, units) in
                 [("cpu", cpu), ("memory", memory), ("pods", pods)].into_iter().chain(extended)
             {

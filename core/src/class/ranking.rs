@@ -370,7 +370,7 @@ impl Rankings {
 #[cfg(test)]
 mod tests {
     use bevy_ecs::prelude::{Res, ResMut, World};
-    use bevy_ecs::system::RunSystemOnce;
+    use bevy_ecs::system::{RunSystemOnce, SystemParam};
     use proptest::prelude::*;
 
     use super::*;
@@ -378,7 +378,7 @@ mod tests {
     use crate::config::{Arguments, Gates, PluginConfig, SchedulerConfig};
     use crate::statement::Statement;
     use crate::statement::tests::{Step, perform, step, world};
-    use crate::world::{Cluster, Images, Names, NodeGroups, Volumes};
+    use crate::world::{Cluster, Names};
 
     fn with_scores(world: &mut World) {
         let plugin = |name| PluginConfig {
@@ -386,8 +386,8 @@ mod tests {
             gates: Gates::default(),
             arguments: Arguments::default(),
         };
-        let tier =
-            ["predicates", "nodeorder", "binpack", "resource-strategy-fit"].map(plugin).to_vec();
+        let names = ["predicates", "nodeorder", "binpack", "resource-strategy-fit", "nodegroup"];
+        let tier = names.map(plugin).to_vec();
         let config =
             SchedulerConfig { actions: Vec::new(), tiers: vec![tier], tuning: Tuning::default() };
         let mut names = world.resource_mut::<Names>();
@@ -398,12 +398,30 @@ mod tests {
     /// All ranks and bars, and the best row.
     type Seen = (Vec<(i64, Bar)>, Option<u32>);
 
+    /// Everything rankings are made from but the cluster.
+    #[derive(SystemParam)]
+    struct Book<'w> {
+        classes: Res<'w, Classes>,
+        policies: Res<'w, Policies>,
+        symbols: Res<'w, Symbols>,
+        names: Res<'w, Names>,
+    }
+
     /// Ranks of every class: kept up to date since the last call, and made anew.
-    fn both(cluster: &Cluster<'_, '_>, kept: &mut Rankings, rules: Rules<'_>) -> Vec<[Seen; 2]> {
+    fn both(cluster: &Cluster<'_, '_>, kept: &mut Rankings, book: &Book<'_>) -> Vec<[Seen; 2]> {
+        let rules = Rules {
+            classes: &book.classes,
+            policies: &book.policies,
+            symbols: &book.symbols,
+            tuning: &Tuning::default(),
+            around: Around {
+                groups: &cluster.groups,
+                images: &cluster.images,
+                volumes: &cluster.volumes,
+                names: &book.names.0,
+            },
+        };
         let mut fresh = Rankings::default();
-        // The volumes change while the other rules stay.
-        let around = Around { volumes: &cluster.volumes, ..rules.around };
-        let rules = Rules { around, ..rules };
         (0..rules.classes.len() as u32)
             .map(|class| {
                 let (class, nodes, log) = (ClassId(class), cluster.columns(), &*cluster.log);
@@ -431,33 +449,17 @@ mod tests {
             with_scores(&mut world);
             let seen = world.run_system_once(
                 move |mut cluster: Cluster<'_, '_>,
-                      classes: Res<'_, Classes>,
-                      policies: Res<'_, Policies>,
-                      symbols: Res<'_, Symbols>,
-                      names: Res<'_, Names>,
+                      book: Book<'_>,
                       mut kept: ResMut<'_, Rankings>| {
-                    let tuning = Tuning::default();
-                    let rules = Rules {
-                        classes: &classes,
-                        policies: &policies,
-                        symbols: &symbols,
-                        tuning: &tuning,
-                        around: Around {
-                            groups: &NodeGroups::default(),
-                            images: &Images::default(),
-                            volumes: &Volumes::default(),
-                            names: &names.0,
-                        },
-                    };
-                    let mut seen = both(&cluster, &mut kept, rules);
+                    let mut seen = both(&cluster, &mut kept, &book);
                     let mut statement = Statement::new("test");
                     for steps in &rounds {
                         let steps: &[Step] = steps;
                         perform(&mut cluster, &mut statement, steps);
-                        seen.extend(both(&cluster, &mut kept, rules));
+                        seen.extend(both(&cluster, &mut kept, &book));
                     }
                     statement.discard(&mut cluster);
-                    seen.extend(both(&cluster, &mut kept, rules));
+                    seen.extend(both(&cluster, &mut kept, &book));
                     seen
                 },
             ).expect("runs");

@@ -124,11 +124,11 @@ fn give_turns(
     deadline: Option<&Deadline>,
     turn: &mut impl FnMut(&mut Scene<'_, '_>, Entity, &mut Option<Sheet>) -> Turn,
 ) {
-    let mut queues: BinaryHeap<Reverse<(OrderKey, Entity)>> =
-        lines.order.iter().map(|&queue| Reverse((queue_key(scene, queue), queue))).collect();
+    let joint = scene.policies.queues_are_joint();
+    let mut queues = queue_heap(scene, lines.order.clone());
     while let Some(Reverse((key, queue))) = queues.pop() {
         // Serving one queue moves the shares of its ancestors, and with them the place of others.
-        let fresh = queue_key(scene, queue);
+        let fresh = if joint { key.clone() } else { queue_key(scene, queue) };
         if fresh > key {
             queues.push(Reverse((fresh, queue)));
             continue;
@@ -160,7 +160,12 @@ fn give_turns(
             Turn::Over => line.served += 1,
             Turn::Passed => {}
         }
-        queues.push(Reverse((queue_key(scene, queue), queue)));
+        if joint {
+            let left = queues.drain().map(|Reverse((_, queue))| queue).chain([queue]).collect();
+            queues = queue_heap(scene, left);
+        } else {
+            queues.push(Reverse((queue_key(scene, queue), queue)));
+        }
     }
 }
 
@@ -168,6 +173,15 @@ fn give_turns(
 fn holds_room(scene: &Scene<'_, '_>, line: &Line) -> bool {
     let next = line.waiting.peek();
     next.is_some_and(|Reverse(next)| scene.cluster.job(next.job).counts.pipelined() > 0)
+}
+
+/// Queues in the order they are served.
+fn queue_heap(
+    scene: &Scene<'_, '_>,
+    queues: Vec<Entity>,
+) -> BinaryHeap<Reverse<(OrderKey, Entity)>> {
+    let keys = scene.policies.queue_keys(&scene.cluster, &queues);
+    keys.into_iter().zip(queues).map(Reverse).collect()
 }
 
 /// Tells every job in a line that its turn does not come in this cycle.
@@ -206,10 +220,10 @@ fn line_up(scene: &Scene<'_, '_>, jobs: Vec<Entity>, lines: &mut Lines) {
     }
 }
 
-fn queue_key(scene: &Scene<'_, '_>, queue: Entity) -> OrderKey {
-    scene.policies.queue_key(&scene.cluster, &scene.cluster.queue(queue))
-}
-
 fn job_key(scene: &Scene<'_, '_>, job: Entity) -> OrderKey {
     scene.policies.job_key(&scene.cluster, &scene.cluster.job(job))
+}
+
+fn queue_key(scene: &Scene<'_, '_>, queue: Entity) -> OrderKey {
+    scene.policies.queue_key(&scene.cluster, queue)
 }

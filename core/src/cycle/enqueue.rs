@@ -35,9 +35,9 @@ fn pending_in_order(scene: &Scene<'_, '_>) -> Vec<Entity> {
         if !job.identity.present || job.spec.phase != GroupPhase::Pending {
             continue;
         }
-        let queue = queues.entry(job.spec.queue).or_insert_with(|| {
-            scene.policies.queue_key(&scene.cluster, &scene.cluster.queue(job.spec.queue))
-        });
+        let queue = queues
+            .entry(job.spec.queue)
+            .or_insert_with(|| scene.policies.queue_key(&scene.cluster, job.spec.queue));
         let key = scene.policies.job_key(&scene.cluster, &job);
         pending.push(((queue.clone(), job.spec.queue, key), job.entity));
     }

@@ -11,8 +11,8 @@ use crate::config::{
     ActionConfig, Arguments, Gates, PluginConfig, SchedulerConfig, Tuning, catalog,
 };
 use crate::delta::{
-    ClusterDelta, Constraints, GroupPhase, NodeFacts, NodeGroupFacts, Ownership, PodFacts,
-    PodGroupFacts, PodPhase, PriorityClassFacts, QueueFacts, QueueState,
+    BudgetFacts, ClusterDelta, Constraints, GroupPhase, NodeFacts, NodeGroupFacts, Ownership,
+    PodFacts, PodGroupFacts, PodPhase, PriorityClassFacts, QueueFacts, QueueState,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::{Quantity, ResourceList};
@@ -93,6 +93,14 @@ impl Bed {
         };
         change(&mut facts);
         self.feed(ClusterDelta::Node(Box::new(facts)))
+    }
+
+    pub(crate) fn budget(&mut self, facts: BudgetFacts) -> &mut Self {
+        self.feed(ClusterDelta::DisruptionBudget(Box::new(facts)))
+    }
+
+    pub(crate) fn into_world(self) -> World {
+        self.scheduler.into_world()
     }
 
     pub(crate) fn class(&mut self, name: &str, value: i32) -> &mut Self {

@@ -90,7 +90,7 @@ impl Policy for Capacity {
         cluster: &Cluster<'_, '_>,
         queue: &QueueReadOnlyItem<'_, '_>,
         keys: &mut [i64],
-    ) -> usize {
+    ) {
         let mut own = [0; ORDER_KEYS];
         own[0] = -i64::from(queue.spec.priority);
         own[ORDER_KEYS - 1] = i64::from(queue.deserved.0.as_ref().is_none_or(Limits::is_empty));
@@ -98,9 +98,11 @@ impl Policy for Capacity {
             Hierarchy::Flat => own[1] = share(queue),
             Hierarchy::Tree => path_shares(cluster, queue, &mut own[1..ORDER_KEYS - 1]),
         }
-        let room = keys.len().min(ORDER_KEYS);
-        keys[..room].copy_from_slice(&own[..room]);
-        room
+        keys.copy_from_slice(&own[..keys.len()]);
+    }
+
+    fn queue_levels(&self) -> usize {
+        ORDER_KEYS
     }
 
     fn allocatable(

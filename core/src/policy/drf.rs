@@ -21,7 +21,7 @@ use self::hierarchy::Tree;
 use super::{Ballot, Evictor, Point, Policy};
 use crate::config::{Gate, Gates};
 use crate::resource::ResourceVec;
-use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem, TaskReadOnlyItem};
+use crate::world::{Cluster, JobReadOnlyItem, TaskReadOnlyItem};
 
 /// The plugin.
 pub(super) enum Drf {
@@ -61,18 +61,25 @@ impl Policy for Drf {
         dominant_share(&holding(job), &cluster.capacity.0)
     }
 
-    fn queue_order(
+    fn queue_orders(
         &self,
         cluster: &Cluster<'_, '_>,
-        queue: &QueueReadOnlyItem<'_, '_>,
-        keys: &mut [i64],
-    ) -> usize {
-        let levels = keys.len().min(hierarchy::LEVELS);
+        queues: &[Entity],
+        keys: &mut dyn FnMut(usize, &[i64]),
+    ) {
         let tree = Tree::of(cluster);
-        for (key, level) in keys[..levels].iter_mut().zip(tree.keys(queue.entity)) {
-            *key = level;
+        for (at, &queue) in queues.iter().enumerate() {
+            keys(at, &tree.keys(queue));
         }
-        levels
+    }
+
+    fn queue_levels(&self) -> usize {
+        hierarchy::LEVELS
+    }
+
+    /// Queues below one branch move it together.
+    fn queues_are_joint(&self) -> bool {
+        true
     }
 
     fn preemptable(
@@ -115,7 +122,7 @@ impl Policy for Drf {
             let request = request(&victim);
             tree.sub(job, &request);
             tree.settle();
-            let behind = tree.keys(wants).lt(tree.keys(cluster.job(job).spec.queue));
+            let behind = tree.keys(wants) < tree.keys(cluster.job(job).spec.queue);
             tree.add(job, &request);
             behind
         })

@@ -25,6 +25,7 @@ mod binpack;
 mod topology;
 mod conformance;
 mod nodegroup;
+mod pdb;
 mod strategy;
 
 pub use evict::{Ballot, EvictPurpose, Evictor};
@@ -395,15 +396,38 @@ pub trait Policy: Send + Sync {
         0
     }
 
-    /// Writes the keys of a queue among all queues, most decisive first, and returns how many: as many
-    /// for every queue, at most as many as there is room for.
+    /// Writes the keys of a queue among all queues, most decisive first.
     fn queue_order(
         &self,
         _cluster: &Cluster<'_, '_>,
         _queue: &QueueReadOnlyItem<'_, '_>,
         _keys: &mut [i64],
-    ) -> usize {
-        0
+    ) {
+    }
+
+    /// The same for several queues, where what they have in common is worth finding out once.
+    fn queue_orders(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        queues: &[Entity],
+        keys: &mut dyn FnMut(usize, &[i64]),
+    ) {
+        let mut own = [0; OrderKey::KEYS];
+        let own = &mut own[..self.queue_levels().min(OrderKey::KEYS)];
+        for (at, &queue) in queues.iter().enumerate() {
+            self.queue_order(cluster, &cluster.queue(queue), own);
+            keys(at, own);
+        }
+    }
+
+    /// How many keys it gives a queue, the most decisive first.
+    fn queue_levels(&self) -> usize {
+        1
+    }
+
+    /// Can the turn of one queue move the keys of others?
+    fn queues_are_joint(&self) -> bool {
+        false
     }
 
     /// Key of a task among the tasks of its job.
@@ -570,6 +594,7 @@ pub fn build(config: &PluginConfig, names: &mut ResourceNames) -> Option<Box<dyn
         "binpack" => Some(Box::new(binpack::Binpack::new(arguments, names))),
         "nodegroup" => Some(Box::new(nodegroup::NodeGroup::new(arguments))),
         "resource-strategy-fit" => Some(Box::new(strategy::StrategyFit::new(arguments, names))),
+        "pdb" => Some(Box::new(pdb::Pdb)),
         "conformance" => Some(Box::new(conformance::Conformance)),
         "network-topology-aware" => Some(Box::new(topology::Topology::new(arguments, names))),
         _ => None,

@@ -46,12 +46,14 @@ impl Policy for Proportion {
         _cluster: &Cluster<'_, '_>,
         queue: &QueueReadOnlyItem<'_, '_>,
         keys: &mut [i64],
-    ) -> usize {
+    ) {
         let share = queue.deserved.share(|dim| queue.usage.taken(dim)).unwrap_or(0);
         let own = [-i64::from(queue.spec.priority), share];
-        let room = keys.len().min(own.len());
-        keys[..room].copy_from_slice(&own[..room]);
-        room
+        keys.copy_from_slice(&own[..keys.len()]);
+    }
+
+    fn queue_levels(&self) -> usize {
+        2
     }
 
     fn overused(&self, _cluster: &Cluster<'_, '_>, queue: &QueueReadOnlyItem<'_, '_>) -> bool {

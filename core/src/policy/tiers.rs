@@ -163,19 +163,38 @@ impl Policies {
     }
 
     /// Queue order: the first plugin that tells two queues apart decides.
-    pub fn queue_key(
+    pub fn queue_key(&self, cluster: &Cluster<'_, '_>, queue: Entity) -> OrderKey {
+        let mut keys = [[0; OrderKey::KEYS]];
+        self.order_queues(cluster, &[queue], &mut keys);
+        queue_key(cluster, queue, keys[0])
+    }
+
+    /// The same for several queues at once.
+    pub fn queue_keys(&self, cluster: &Cluster<'_, '_>, queues: &[Entity]) -> Vec<OrderKey> {
+        let mut keys = vec![[0; OrderKey::KEYS]; queues.len()];
+        self.order_queues(cluster, queues, &mut keys);
+        queues.iter().zip(keys).map(|(&queue, keys)| queue_key(cluster, queue, keys)).collect()
+    }
+
+    fn order_queues(
         &self,
         cluster: &Cluster<'_, '_>,
-        queue: &QueueReadOnlyItem<'_, '_>,
-    ) -> OrderKey {
-        let mut keys = [0; OrderKey::KEYS];
-        let mut next = 0;
+        queues: &[Entity],
+        keys: &mut [[i64; OrderKey::KEYS]],
+    ) {
+        let mut first = 0;
         for policy in self.at(Point::QueueOrder) {
-            if next < keys.len() {
-                next += policy.queue_order(cluster, queue, &mut keys[next..]);
-            }
+            policy.queue_orders(cluster, queues, &mut |at, said| {
+                // What does not fit any more is the least decisive.
+                keys[at][first..].iter_mut().zip(said).for_each(|(key, said)| *key = *said);
+            });
+            first = (first + policy.queue_levels()).min(OrderKey::KEYS);
         }
-        OrderKey { keys, created: queue.identity.created, uid: queue.identity.uid.clone() }
+    }
+
+    /// Can the turn of one queue move the keys of others?
+    pub fn queues_are_joint(&self) -> bool {
+        self.at(Point::QueueOrder).any(Policy::queues_are_joint)
     }
 
     /// Task order: plugins first, then the number at the end of the name, then age, then uid.
@@ -309,4 +328,9 @@ impl Policies {
         let scores = self.at(Point::DomainScore).map(|p| p.domain_score(cluster, job, domain));
         scores.sum()
     }
+}
+
+fn queue_key(cluster: &Cluster<'_, '_>, queue: Entity, keys: [i64; OrderKey::KEYS]) -> OrderKey {
+    let identity = cluster.queue(queue).identity;
+    OrderKey { keys, created: identity.created, uid: identity.uid.clone() }
 }

@@ -8,13 +8,13 @@ use bevy_ecs::system::RunSystemOnce;
 use proptest::prelude::*;
 
 use super::{Checkpoint, Grounds, Plan, Statement};
-use crate::config::{SchedulerConfig, Tuning};
+use crate::config::{Arguments, Gates, PluginConfig, SchedulerConfig, Tuning, catalog};
 use crate::delta::{
-    AccessModes, BindingMode, ClaimFacts, ClaimOrigin, ClaimState, ClusterDelta, Constraints,
-    CsiNodeFacts, DomainFacts, DomainMember, Heed, HostPort, NearFacts, NearTerm, NodeFacts,
-    NodeGroupFacts, NodeTerm, Operator, Ownership, PodClaim, PodFacts, PodGroupFacts, PodPhase,
-    PodSelector, Protocol, QueueFacts, QueueState, Requirement, SelectorPart, Spread,
-    StorageClassFacts, Unmet, VolumeFacts, VolumeMode, VolumeState,
+    AccessModes, BindingMode, BudgetFacts, ClaimFacts, ClaimOrigin, ClaimState, ClusterDelta,
+    Constraints, CsiNodeFacts, DomainFacts, DomainMember, GroupLimits, Heed, HostPort, NearFacts,
+    NearTerm, NodeFacts, NodeGroupFacts, NodeTerm, Operator, Ownership, PodClaim, PodFacts,
+    PodGroupFacts, PodPhase, PodSelector, Protocol, QueueFacts, QueueState, Requirement,
+    SelectorPart, Share, Spread, StorageClassFacts, Unmet, VolumeFacts, VolumeMode, VolumeState,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::intent::DecisionOp;
@@ -56,7 +56,11 @@ fn pod(group: &str, index: usize, node: Option<&str>) -> ClusterDelta {
         priority_class: None,
         preemptable: None,
         request: amounts(&[("cpu", 1), ("pods", 1), ("a/1", 1), ("a/6", 1), ("a/7", index as i64)]),
-        constraints: Constraints { near: rules(group, index), ..Constraints::default() },
+        constraints: Constraints {
+            near: rules(group, index),
+            unasked: [0, 200 << 20],
+            ..Constraints::default()
+        },
         claims: claims(group, index),
         labels: vec![("app".into(), group.into())],
         gates: Vec::new(),
@@ -228,7 +232,11 @@ fn queue(name: &str, parent: Option<&str>) -> ClusterDelta {
         reclaimable: true,
         state: QueueState::Open,
         hierarchy: Vec::new(),
-        node_groups: NodeGroupFacts::default(),
+        node_groups: NodeGroupFacts {
+            anti_preferred: vec!["g1".into()],
+            limits: GroupLimits::Given(vec![("g0".into(), amounts(&[("cpu", 2)]))]),
+            ..NodeGroupFacts::default()
+        },
     }))
 }
 
@@ -243,8 +251,13 @@ fn domain(name: &str, tier: u32, members: Vec<DomainMember>) -> ClusterDelta {
 
 /// Four nodes in two racks under one spine and in two zones, three jobs in nested queues, some pods running.
 pub(crate) fn world() -> World {
-    let config =
-        SchedulerConfig { actions: Vec::new(), tiers: Vec::new(), tuning: Tuning::default() };
+    let groups = PluginConfig {
+        spec: catalog::plugin("nodegroup").expect("in the catalogue"),
+        gates: Gates::default(),
+        arguments: Arguments::default(),
+    };
+    let tiers = vec![vec![groups]];
+    let config = SchedulerConfig { actions: Vec::new(), tiers, tuning: Tuning::default() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
     let mut scheduler = Scheduler::new(&config, Arc::new(pool));
     for index in 0..4 {
@@ -253,6 +266,7 @@ pub(crate) fn world() -> World {
             labels: vec![
                 ("host".into(), format!("n{index}").as_str().into()),
                 ("rack".into(), format!("r{}", index % 2).as_str().into()),
+                ("volcano.sh/nodegroup-name".into(), format!("g{}", index % 2).into()),
                 ("zone".into(), format!("z{}", index / 3).as_str().into()),
             ],
             taints: Vec::new(),
@@ -263,6 +277,18 @@ pub(crate) fn world() -> World {
     }
     let node = |index: usize| DomainMember::Node(format!("n{index}").as_str().into());
     scheduler.feed([
+        ClusterDelta::DisruptionBudget(Box::new(BudgetFacts {
+            key: key("budget"),
+            selector: Some(vec![Requirement {
+                key: "app".into(),
+                operator: Operator::In,
+                values: vec!["a".into(), "b".into()],
+            }]),
+            min_available: Some(Share::Percent(50)),
+            max_unavailable: None,
+            allowed: None,
+            disrupted: Vec::new(),
+        })),
         queue("outer", None),
         queue("inner", Some("outer")),
         group("a", "inner"),

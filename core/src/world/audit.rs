@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Res, World};
 
+use super::budget::BudgetCounts;
 use super::cluster::Cluster;
 use super::domain::DomainTotals;
 use super::job::JobAllocated;
@@ -48,6 +49,7 @@ fn compare(
         let want = group_uses(&cluster);
         check(&mut faults, "node groups", &"of queues", &cluster.groups.uses(), &want);
     }
+    check_budgets(&cluster, &mut faults);
     let mut offered = ResourceVec::default();
     cluster.nodes.iter().for_each(|node| offered.add(&room(&node).allocatable));
     check(&mut faults, "cluster", &"capacity", &cluster.capacity.0, &offered);
@@ -205,6 +207,25 @@ fn node_tenants(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, u32> {
     tenants
 }
 
+/// Budgets guard whom they say, and count them.
+fn check_budgets(cluster: &Cluster<'_, '_>, faults: &mut Vec<String>) {
+    for (id, budget) in cluster.budgets.iter() {
+        let mut want = BudgetCounts::default();
+        // A task that is gone has no uid until it is swept up.
+        for task in cluster.tasks.iter().filter(|task| !task.identity.uid.is_empty()) {
+            if budget.guards(&task.identity.key.namespace, task.labels) {
+                let counted = BudgetCounts::of(task.status().0, task.assumed.0);
+                want.expected += u32::from(counted[0]);
+                want.healthy += u32::from(counted[1]);
+                want.evicting += u32::from(counted[2]);
+                let known = task.guards.0.contains(&id);
+                check(faults, "budget of", &task.identity.key, &known, &true);
+            }
+        }
+        check(faults, "budget", &budget.facts.key, &budget.counts, &want);
+    }
+}
+
 /// What tasks on each node count for above what they ask.
 fn node_unasked(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, [i64; 2]> {
     let mut sums: BTreeMap<Entity, [i64; 2]> = BTreeMap::new();
@@ -225,8 +246,8 @@ pub(crate) fn group_uses(cluster: &Cluster<'_, '_>) -> BTreeMap<(Entity, Symbol)
         let (status, Some(node)) = task.status() else { continue };
         let (Some(job), true) = (task.membership.job, holds_of_group(status)) else { continue };
         if let Some(group) = cluster.node(node).rules.label(Symbol::NODE_GROUP) {
-            let used = uses.entry((cluster.job(job).spec.queue, group)).or_default();
-            used.add(&request(&task));
+            let key = (cluster.job(job).spec.queue, group);
+            uses.entry(key).or_default().add(&request(&task));
         }
     }
     uses.retain(|_, used| *used != ResourceVec::default());

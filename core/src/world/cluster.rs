@@ -5,6 +5,7 @@ use bevy_ecs::prelude::{Query, Res, ResMut};
 use bevy_ecs::system::SystemParam;
 
 use super::around::Images;
+use super::budget::Budgets;
 use super::domain::DomainIndex;
 use super::groups::NodeGroups;
 use super::rows::{
@@ -31,6 +32,7 @@ pub struct Cluster<'w, 's> {
     pub groups: ResMut<'w, NodeGroups>,
     pub images: ResMut<'w, Images>,
     pub volumes: ResMut<'w, Volumes>,
+    pub budgets: ResMut<'w, Budgets>,
 }
 
 /// References between entities are kept by ingest, which removes an entity only after the last

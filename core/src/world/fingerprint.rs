@@ -8,6 +8,7 @@ use bevy_ecs::prelude::{Res, World};
 use super::audit::{request, room};
 use super::cluster::Cluster;
 use super::domain::DomainTotals;
+use super::job::JobAllocated;
 use super::names::Names;
 use super::rows::{DomainReadOnlyItem, JobReadOnlyItem, TaskReadOnlyItem};
 use super::symbol::Symbols;
@@ -49,6 +50,9 @@ fn describe(
         let usage = queue.usage.fields().map(|total| writer.amounts(total));
         let (name, present) = (&queue.identity.name, queue.identity.present);
         lines.push(format!("queue {name} {present} {parent:?} {usage:?}"));
+    }
+    for (_, budget) in cluster.budgets.iter() {
+        lines.push(format!("budget {} {:?}", budget.facts.key, budget.counts));
     }
     lines.extend(cluster.domains.iter().map(|domain| writer.domain(&domain)));
     lines.sort();
@@ -108,7 +112,8 @@ impl Writer<'_, '_, '_> {
         let groups = job.counts.subgroups.iter().filter(|group| used(&group.counts));
         let groups: BTreeMap<_, _> =
             groups.map(|group| ((group.policy, &group.values), group.counts)).collect();
-        let held = (self.amounts(&job.held.allocated), self.amounts(&job.held.reserved));
+        let JobAllocated { allocated, reserved, asked, .. } = job.held;
+        let held = [allocated, reserved, asked].map(|vector| self.amounts(vector));
         let (min, priority, phase) = (job.spec.min_available, job.spec.priority, job.spec.phase);
         format!(
             "job {:?} {} in {queue} {min} {priority} {phase:?} {:?} {roles:?} {groups:?} {held:?} \

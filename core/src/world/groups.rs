@@ -85,9 +85,9 @@ impl NodeGroups {
     pub(crate) fn new(config: &SchedulerConfig) -> Self {
         let mut plugins = config.tiers.iter().flatten();
         let plugin = plugins.find(|plugin| plugin.spec.name == "nodegroup");
-        let inheritance = plugin.map(|plugin| match plugin.gates.is_open(Gate::Hierarchy) {
-            true => Inheritance::FromParents,
-            false => Inheritance::None,
+        let inheritance = plugin.map(|plugin| {
+            let inherits = plugin.gates.is_open(Gate::Hierarchy);
+            if inherits { Inheritance::FromParents } else { Inheritance::None }
         });
         Self { inheritance, ..Self::default() }
     }

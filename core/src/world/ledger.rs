@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bevy_ecs::entity::Entity;
 
+use super::budget::{BudgetCounts, Guards};
 use super::cluster::Cluster;
 use super::job::{JobAllocated, JobCounts, Role};
 use super::queue::QueueUse;
@@ -136,6 +137,9 @@ struct Contribution {
     unasked: [i64; 2],
     marks: Marks,
     volumes: Option<Arc<VolumeRules>>,
+    guards: Guards,
+    /// What it counts for in its budgets.
+    guarded: [bool; 3],
 }
 
 impl Contribution {
@@ -151,6 +155,8 @@ impl Contribution {
             unasked: task.traits.unasked,
             marks: task.marks.clone(),
             volumes: task.volumes.rules.clone(),
+            guards: task.guards.clone(),
+            guarded: BudgetCounts::of(task.status().0, task.assumed.0),
         }
     }
 }
@@ -200,7 +206,9 @@ impl Cluster<'_, '_> {
         }
         let old = Contribution::of(&item);
         *item.assumed = Assumed(assumption);
-        let new = Contribution { status: item.status().0, home: item.home(), ..old.clone() };
+        let status = item.status().0;
+        let guarded = BudgetCounts::of(status, item.assumed.0);
+        let new = Contribution { status, home: item.home(), guarded, ..old.clone() };
         let moved = item.volumes.has_wishes() && old.home != new.home;
         self.post(&old, Flow::Out);
         self.post(&new, Flow::In);
@@ -220,6 +228,12 @@ impl Cluster<'_, '_> {
         }
         if self.groups.inheritance.is_some() {
             self.post_group(contribution, flow);
+        }
+        for &id in &contribution.guards.0 {
+            let Some(counts) = self.budgets.counts_mut(id) else { continue };
+            let totals = [&mut counts.expected, &mut counts.healthy, &mut counts.evicting];
+            let counted = totals.into_iter().zip(contribution.guarded);
+            counted.filter(|entry| entry.1).for_each(|entry| flow.count(entry.0));
         }
     }
 

@@ -4,6 +4,7 @@
 use bevy_ecs::entity::Entity;
 use bevy_ecs::query::QueryData;
 
+use super::budget::Guards;
 use super::domain::{DomainSpec, DomainSpot, DomainTotals};
 use super::job::{
     JobAllocated, JobBackoff, JobCounts, JobIdentity, JobMembers, JobOverdue, JobSpec, JobVerdict,
@@ -60,6 +61,7 @@ pub struct Task {
     pub assumed: &'static mut Assumed,
     pub last: &'static mut LastTransaction,
     pub volumes: &'static mut TaskVolumes,
+    pub guards: &'static mut Guards,
 }
 
 impl TaskItem<'_, '_> {

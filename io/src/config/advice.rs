@@ -23,19 +23,6 @@ pub fn warnings(config: &SchedulerConfig) -> Vec<String> {
     said
 }
 
-/// Two plugins that say what each queue is due: one of them is not heard.
-fn say_two_dividers(config: &SchedulerConfig, said: &mut Vec<String>) {
-    let names = plugins(config).map(|plugin| plugin.spec.name);
-    let dividers: Vec<&str> =
-        names.filter(|name| matches!(*name, "proportion" | "capacity")).collect();
-    if let [first, second, ..] = dividers[..] {
-        said.push(format!(
-            "{first} and {second} both say what queues are due: {first} comes first and counts, \
-             {second} judges by it; remove one of them"
-        ));
-    }
-}
-
 /// What is worth knowing when a configuration is looked over, one sentence each.
 pub fn notes(config: &SchedulerConfig) -> Vec<String> {
     let mut said = Vec::new();

@@ -16,12 +16,14 @@ mod quota;
 mod hypernode;
 mod priority_class;
 mod volume;
+mod disruption_budget;
 
 use std::collections::BTreeMap;
 
 use muster_core::ids::ObjectKey;
 use serde::Deserialize;
 
+pub use disruption_budget::{BudgetSpec, BudgetStatus, PodDisruptionBudget};
 pub use hypernode::{
     ExactMatch, HyperNode, HyperNodeMember, HyperNodeSpec, MemberSelector, RegexMatch,
 };
@@ -30,7 +32,7 @@ pub use near::{
     ContainerPort, Namespace, PodAffinity, PodAffinityTerm, TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 };
-pub use node::{Node, NodeSpec, NodeStatus, Taint};
+pub use node::{Node, NodeImage, NodeSpec, NodeStatus, Taint};
 pub use pod::{
     Affinity, ClaimSource, ClaimTemplate, Container, EphemeralSource, NodeAffinity, NodeSelector,
     Pod, PodSpec, PodStatus, PreferredTerm, Resources, SchedulingGate, Toleration, Volume,
@@ -39,7 +41,7 @@ pub use podgroup::{
     NetworkTopology, PodGroup, PodGroupCondition, PodGroupSpec, PodGroupStatus, SubGroupPolicy,
 };
 pub use priority_class::PriorityClass;
-pub use queue::{Guarantee, Queue, QueueSpec, QueueStatus};
+pub use queue::{Guarantee, NodeGroupTerms, Queue, QueueAffinity, QueueSpec, QueueStatus};
 pub use quota::{ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus};
 pub use scalar::{ResourceMap, Scalar};
 pub use selector::{LabelSelector, NodeSelectorTerm, Requirement};
@@ -112,6 +114,8 @@ pub enum Object {
     CsiNode(Box<CsiNode>),
     /// A quota of a namespace.
     ResourceQuota(Box<ResourceQuota>),
+    /// A disruption budget.
+    PodDisruptionBudget(Box<PodDisruptionBudget>),
     /// An object of a kind that is understood but that no rule reads yet.
     Inert {
         /// Its kind.
@@ -137,6 +141,7 @@ impl Object {
             Self::StorageClass(_) => ObjectKind::StorageClass,
             Self::CsiNode(_) => ObjectKind::CsiNode,
             Self::ResourceQuota(_) => ObjectKind::ResourceQuota,
+            Self::PodDisruptionBudget(_) => ObjectKind::PodDisruptionBudget,
             Self::Inert { kind, .. } => *kind,
         }
     }
@@ -169,6 +174,7 @@ impl Object {
             Self::StorageClass(object) => Some(&object.metadata),
             Self::CsiNode(object) => Some(&object.metadata),
             Self::ResourceQuota(object) => Some(&object.metadata),
+            Self::PodDisruptionBudget(object) => Some(&object.metadata),
             Self::Inert { .. } => None,
         }
     }
@@ -188,6 +194,7 @@ impl Object {
             Self::StorageClass(object) => Some(&mut object.metadata),
             Self::CsiNode(object) => Some(&mut object.metadata),
             Self::ResourceQuota(object) => Some(&mut object.metadata),
+            Self::PodDisruptionBudget(object) => Some(&mut object.metadata),
             Self::Inert { .. } => None,
         }
     }

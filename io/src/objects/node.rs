@@ -46,4 +46,16 @@ pub struct NodeStatus {
     pub allocatable: Option<ResourceMap>,
     /// All there is.
     pub capacity: ResourceMap,
+    /// Images it holds.
+    pub images: Vec<NodeImage>,
+}
+
+/// An image on a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodeImage {
+    /// Names it is known by.
+    pub names: Vec<String>,
+    /// Its size.
+    pub size_bytes: i64,
 }

@@ -68,6 +68,8 @@ pub struct PodSpec {
 pub struct Container {
     /// Its name.
     pub name: String,
+    /// Image it runs.
+    pub image: String,
     /// What it asks for.
     pub resources: Resources,
     /// `Always` makes an init container a sidecar.

@@ -36,6 +36,30 @@ pub struct QueueSpec {
     pub parent: String,
     /// `traverse` or `fifo`.
     pub dequeue_strategy: Option<String>,
+    /// Groups of nodes its pods may and would like to use.
+    pub affinity: QueueAffinity,
+}
+
+/// `affinity` of a queue.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct QueueAffinity {
+    /// Groups to use.
+    pub node_group_affinity: NodeGroupTerms,
+    /// Groups to keep off.
+    pub node_group_anti_affinity: NodeGroupTerms,
+}
+
+/// Names of groups of nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct NodeGroupTerms {
+    /// What must hold.
+    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+    pub required: Vec<String>,
+    /// What would be good, most wanted first.
+    #[serde(rename = "preferredDuringSchedulingIgnoredDuringExecution")]
+    pub preferred: Vec<String>,
 }
 
 /// `guarantee` of a queue.

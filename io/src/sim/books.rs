@@ -210,6 +210,8 @@ impl Books {
             | ClusterDelta::CsiNodeGone(_)
             | ClusterDelta::Quota(_)
             | ClusterDelta::QuotaGone(_)
+            | ClusterDelta::DisruptionBudget(_)
+            | ClusterDelta::DisruptionBudgetGone(_)
             | ClusterDelta::BindFailed { .. }
             | ClusterDelta::EvictFailed { .. } => {}
         }
@@ -245,6 +247,7 @@ impl Books {
             ObjectRef::PriorityClass(_)
             | ObjectRef::Namespace(_)
             | ObjectRef::Quota(_)
+            | ObjectRef::DisruptionBudget(_)
             | ObjectRef::Volume(_)
             | ObjectRef::Claim(_)
             | ObjectRef::StorageClass(_)

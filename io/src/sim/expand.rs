@@ -103,6 +103,7 @@ impl NodeSet {
                 status: NodeStatus {
                     allocatable: Some(self.allocatable.clone()),
                     capacity: self.allocatable.clone(),
+                    images: Vec::new(),
                 },
             }))
         };

@@ -261,7 +261,6 @@ mod tests {
             name: "default".into(),
             allocated: vec![("cpu".into(), Quantity::from_units(2))],
             deserved: Vec::new(),
-            borrowed: Vec::new(),
             state: muster_core::delta::QueueState::Open,
             share_ppm: 0,
             capability: Vec::new(),

@@ -1,8 +1,8 @@
 //! Small clusters for the tests of what reads the books: facts made by hand, decisions made by hand.
 
 use muster_core::delta::{
-    ClusterDelta, Constraints, DomainFacts, DomainMember, GroupPhase, NodeFacts, Ownership,
-    PodFacts, PodGroupFacts, PodPhase, QueueFacts, QueueState,
+    ClusterDelta, Constraints, DomainFacts, DomainMember, GroupPhase, NodeFacts, NodeGroupFacts,
+    Ownership, PodFacts, PodGroupFacts, PodPhase, QueueFacts, QueueState,
 };
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::intent::{Decision, DecisionOp};
@@ -29,6 +29,7 @@ pub(crate) fn node(name: &str, cpus: i64) -> ClusterDelta {
         taints: Vec::new(),
         unschedulable: false,
         allocatable,
+        images: Vec::new(),
     }))
 }
 
@@ -96,6 +97,8 @@ pub(crate) fn queue(name: &str) -> QueueFacts {
         guarantee: None,
         reclaimable: true,
         state: QueueState::Open,
+        hierarchy: Vec::new(),
+        node_groups: NodeGroupFacts::default(),
     }
 }
 

@@ -13,6 +13,11 @@ mod quota;
 mod domain;
 mod priority;
 mod volume;
+mod budget;
+mod images;
+mod hierarchy;
+mod nodegroup;
+mod strategy;
 mod unsupported;
 
 use muster_core::delta::{ClusterDelta, ObjectRef, Ownership};
@@ -99,7 +104,8 @@ impl TranslateError {
             ObjectKind::StorageClass => ObjectRef::StorageClass(key.name),
             ObjectKind::CsiNode => ObjectRef::CsiNode(key.name),
             ObjectKind::ResourceQuota => ObjectRef::Quota(key),
-            _ => return None,
+            ObjectKind::PodDisruptionBudget => ObjectRef::DisruptionBudget(key),
+            ObjectKind::Numatopology => return None,
         };
         let reason = format!("{}: {}", self.field, self.problem);
         Some(ClusterDelta::SetAside { object, reason })
@@ -126,6 +132,9 @@ pub fn translate(
         Object::StorageClass(class) => ClusterDelta::StorageClass(Box::new(volume::class(class)?)),
         Object::CsiNode(node) => ClusterDelta::CsiNode(volume::csi_node(node)?),
         Object::ResourceQuota(quota) => ClusterDelta::Quota(Box::new(quota::facts(quota)?)),
+        Object::PodDisruptionBudget(budget) => {
+            ClusterDelta::DisruptionBudget(Box::new(budget::facts(budget)?))
+        }
         Object::Inert { .. } => return Ok(None),
     }))
 }
@@ -146,7 +155,8 @@ pub fn gone(kind: ObjectKind, key: &ObjectKey) -> Option<ClusterDelta> {
         ObjectKind::StorageClass => Some(ClusterDelta::StorageClassGone(key.name)),
         ObjectKind::CsiNode => Some(ClusterDelta::CsiNodeGone(key.name)),
         ObjectKind::ResourceQuota => Some(ClusterDelta::QuotaGone(key)),
-        _ => None,
+        ObjectKind::PodDisruptionBudget => Some(ClusterDelta::DisruptionBudgetGone(key)),
+        ObjectKind::Numatopology => None,
     }
 }
 

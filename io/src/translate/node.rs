@@ -2,8 +2,8 @@
 
 use muster_core::delta::{NodeFacts, Taint, TaintEffect};
 
-use super::TranslateError;
 use super::about::{About, pairs};
+use super::{TranslateError, images};
 use crate::objects::{Node, ObjectKind};
 
 pub(super) fn facts(node: &Node) -> Result<NodeFacts, TranslateError> {
@@ -27,6 +27,7 @@ pub(super) fn facts(node: &Node) -> Result<NodeFacts, TranslateError> {
         taints: taints.collect::<Result<_, _>>()?,
         unschedulable: node.spec.unschedulable,
         allocatable,
+        images: images::of_node(&node.status.images),
     })
 }
 

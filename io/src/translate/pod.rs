@@ -4,7 +4,9 @@ use muster_core::delta::{Constraints, PodFacts, PodPhase, Toleration};
 use muster_core::ids::Name;
 
 use super::about::{About, annotation_or_label, pairs, preemptable};
-use super::{Fault, OwnerRule, TranslateError, near, node, request, selector, volume};
+use super::{
+    Fault, OwnerRule, TranslateError, images, near, node, request, selector, strategy, volume,
+};
 use crate::objects::{self, ObjectKind, Pod};
 
 /// Names the PodGroup a pod belongs to.
@@ -44,7 +46,7 @@ pub(super) fn facts(pod: &Pod, owner: &OwnerRule) -> Result<PodFacts, TranslateE
         preemptable: preemptable(metadata),
         request: request::total(&about, &pod.spec)?,
         constraints: placed_or(node_name, constraints(&about, pod))?,
-        claims: placed_or(node_name, volume::claims_of(&about, pod))?,
+        claims: volume::claims_of(&about, pod)?,
         labels: pairs(&metadata.labels),
         gates: gates.collect(),
         phase: phase(&about, pod.status.phase.as_deref())?,
@@ -118,6 +120,9 @@ fn constraints(about: &About<'_>, pod: &Pod) -> Result<Constraints, TranslateErr
             .map(|(at, entry)| toleration(about, entry, || format!("spec.tolerations[{at}]")))
             .collect::<Result<_, _>>()?,
         near: near::facts(about, &pod.spec)?,
+        images: images::of_pod(&pod.spec),
+        unasked: request::unasked(about, &pod.spec)?,
+        strategy: strategy::wish(&pod.metadata),
     })
 }
 

@@ -3,8 +3,8 @@
 use muster_core::delta::{QueueFacts, QueueState};
 use muster_core::resource::ResourceList;
 
-use super::TranslateError;
 use super::about::About;
+use super::{TranslateError, hierarchy, nodegroup};
 use crate::objects::{ObjectKind, Queue, ResourceMap};
 
 /// Largest weight Volcano's definition of the object allows.
@@ -37,6 +37,8 @@ pub(super) fn facts(queue: &Queue) -> Result<QueueFacts, TranslateError> {
         guarantee: amounts(&spec.guarantee.resource, "spec.guarantee.resource")?,
         reclaimable: spec.reclaimable.unwrap_or(true),
         state: state(&about, queue.status.state.as_deref())?,
+        hierarchy: hierarchy::path(&queue.metadata),
+        node_groups: nodegroup::facts(queue),
     })
 }
 

@@ -17,10 +17,47 @@ type Amounts<'a> = BTreeMap<&'a str, Quantity>;
 
 /// The pod's whole request, sorted by name.
 pub(super) fn total(about: &About<'_>, spec: &PodSpec) -> Result<ResourceList, TranslateError> {
+    let total = total_with(about, spec, &Amounts::new())?;
+    Ok(total.into_iter().map(|(name, quantity)| (Name::from(name), quantity)).collect())
+}
+
+/// Milli-cpu and bytes of memory that scores count above the request: what containers are taken to
+/// need that ask for none, as Kubernetes has it.
+pub(super) fn unasked(about: &About<'_>, spec: &PodSpec) -> Result<[i64; 2], TranslateError> {
+    let names =
+        |one: &Resources, name| one.requests.contains_key(name) || one.limits.contains_key(name);
+    let containers = || spec.containers.iter().chain(&spec.init_containers);
+    if containers().all(|one| names(&one.resources, "cpu") && names(&one.resources, "memory")) {
+        return Ok([0; 2]);
+    }
+    let assumed = Amounts::from([
+        ("cpu", Quantity::from_milli(100)),
+        ("memory", Quantity::from_units(200 << 20)),
+    ]);
+    let given = total_with(about, spec, &Amounts::new())?;
+    let raised = total_with(about, spec, &assumed)?;
+    let amount = |of: &Amounts<'_>, name| of.get(name).copied().unwrap_or_default();
+    let cpu = [&raised, &given].map(|of| amount(of, "cpu").milli_ceil());
+    let memory = [&raised, &given].map(|of| amount(of, "memory").units_ceil());
+    Ok([cpu[0].saturating_sub(cpu[1]), memory[0].saturating_sub(memory[1])])
+}
+
+/// The whole request where containers ask for so much of what they do not name.
+fn total_with<'a>(
+    about: &About<'_>,
+    spec: &'a PodSpec,
+    assumed: &Amounts<'a>,
+) -> Result<Amounts<'a>, TranslateError> {
+    let fill = |request: &mut Amounts<'a>| {
+        for (&name, &quantity) in assumed {
+            request.entry(name).or_insert(quantity);
+        }
+    };
     let mut together = Amounts::new();
     for (at, container) in spec.containers.iter().enumerate() {
-        let request =
+        let mut request =
             effective(about, &container.resources, || format!("spec.containers[{at}].resources"))?;
+        fill(&mut request);
         add(&mut together, &request);
     }
     let mut sidecars = Amounts::new();
@@ -29,6 +66,7 @@ pub(super) fn total(about: &About<'_>, spec: &PodSpec) -> Result<ResourceList, T
         let mut request = effective(about, &container.resources, || {
             format!("spec.initContainers[{at}].resources")
         })?;
+        fill(&mut request);
         if container.restart_policy.as_deref() == Some("Always") {
             add(&mut together, &request);
             add(&mut sidecars, &request);
@@ -42,7 +80,7 @@ pub(super) fn total(about: &About<'_>, spec: &PodSpec) -> Result<ResourceList, T
     add(&mut together, &Amounts::from([("pods", Quantity::from_units(1))]));
     apply_pod_level(about, &spec.resources, &mut together)?;
     add(&mut together, &amounts(about, &spec.overhead, || "spec.overhead".to_owned())?);
-    Ok(together.into_iter().map(|(name, quantity)| (Name::from(name), quantity)).collect())
+    Ok(together)
 }
 
 /// Pod-level requests replace the sum over the containers; a pod-level limit stands in where

@@ -3,6 +3,7 @@
 use super::about::{PREEMPTABLE, annotation_or_label, parse_bool};
 use super::pod::TASK_PRIORITY;
 use super::podgroup::{WAITING_TIMES, waiting_time};
+use super::{hierarchy, nodegroup, strategy};
 use crate::objects::{HyperNode, Object, Pod, PodGroup, Queue, ResourceQuota};
 
 /// What the object asks for that this version does not do, one phrase each, without the object's
@@ -21,7 +22,8 @@ pub fn unsupported(object: &Object) -> Vec<String> {
         | Object::PersistentVolume(_)
         | Object::PersistentVolumeClaim(_)
         | Object::StorageClass(_)
-        | Object::CsiNode(_) => Vec::new(),
+        | Object::CsiNode(_)
+        | Object::PodDisruptionBudget(_) => Vec::new(),
     }
 }
 
@@ -46,6 +48,7 @@ fn of_pod(pod: &Pod) -> Vec<String> {
     {
         found.push(format!("has a {PREEMPTABLE} that is no boolean and counts as false"));
     }
+    found.extend(strategy::complaint(&pod.metadata));
     found
 }
 
@@ -78,7 +81,14 @@ fn of_queue(queue: &Queue) -> Vec<String> {
     let names = lists.into_iter().flatten().flat_map(|list| list.keys());
     let devices =
         |name: &String| name.starts_with("deviceclass/") || name.contains(".deviceclass/");
-    let mut found = Vec::new();
+    let mut found: Vec<String> = hierarchy::complaint(&queue.metadata).into_iter().collect();
+    if nodegroup::limits(queue).is_none() {
+        let limits = nodegroup::LIMITS;
+        found.push(format!(
+            "has an annotation {limits} that cannot be read; where the plugin nodegroup is \
+             configured its pods may use no node group"
+        ));
+    }
     if names.into_iter().any(devices) {
         found.push("limits device classes, which this version does not count".to_owned());
     }

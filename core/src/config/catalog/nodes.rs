@@ -11,9 +11,7 @@ pub(super) const TABLE: &[PluginSpec] = &[
         name: "predicates",
         summary: "a pod runs only on nodes that satisfy all it asks for",
         support: Support::Partial(
-            "resource fit, pod count, node selector and affinity, taints, unschedulable nodes, \
-             scheduling gates, host ports, affinity between pods, topology spread; volumes are \
-             not checked yet",
+            "everything but resource claims (dynamicresources) and the capacity of storage pools",
         ),
         gates: &[Gate::Predicate, Gate::NodeOrder],
         arguments: PREDICATES,
@@ -21,10 +19,7 @@ pub(super) const TABLE: &[PluginSpec] = &[
     PluginSpec {
         name: "nodeorder",
         summary: "nodes are ranked by free room, balance, and the pod's and node's preferences",
-        support: Support::Partial(
-            "least, most and balanced requested, node affinity, taint preference, pod affinity, \
-             topology spread; image locality is not scored yet",
-        ),
+        support: Support::Full,
         gates: &[Gate::NodeOrder],
         arguments: &[
             arg("leastrequested.weight", Int, "1", "prefers nodes with more room left (spreads)"),
@@ -53,7 +48,7 @@ pub(super) const TABLE: &[PluginSpec] = &[
     PluginSpec {
         name: "resource-strategy-fit",
         summary: "each resource is spread or packed as configured, and scarce ones are spared",
-        support: Support::Planned,
+        support: Support::Full,
         gates: &[Gate::NodeOrder, Gate::Predicate],
         arguments: RESOURCE_STRATEGY_FIT,
     },
@@ -95,7 +90,7 @@ pub(super) const TABLE: &[PluginSpec] = &[
     PluginSpec {
         name: "nodegroup",
         summary: "pods of a queue run on the node groups the queue allows or prefers",
-        support: Support::Planned,
+        support: Support::Full,
         gates: &[Gate::NodeOrder, Gate::Predicate, Gate::Hierarchy],
         arguments: &[
             arg("strict", Bool, "true", "keeps pods off nodes that belong to no group"),

@@ -8,10 +8,7 @@ pub(super) const TABLE: &[PluginSpec] = &[
     PluginSpec {
         name: "gang",
         summary: "a job's pods start together or not at all, by its minimum and its roles' minima",
-        support: Support::Partial(
-            "ordering, validity and readiness; which pods of a gang may be evicted comes with the \
-             evicting actions",
-        ),
+        support: Support::Full,
         gates: &[
             Gate::JobOrder,
             Gate::SubJobOrder,
@@ -41,7 +38,7 @@ pub(super) const TABLE: &[PluginSpec] = &[
     PluginSpec {
         name: "drf",
         summary: "the job holding the smallest share of its most used resource goes first",
-        support: Support::Partial("job order; no hierarchy, no victims"),
+        support: Support::Full,
         gates: &[
             Gate::JobOrder,
             Gate::Preemptable,

@@ -8,15 +8,15 @@ pub(super) const TABLE: &[PluginSpec] = &[
     PluginSpec {
         name: "conformance",
         summary: "pods of kube-system and system-critical pods are never evicted",
-        support: Support::Partial("protects victims once an evicting action exists"),
+        support: Support::Full,
         gates: &[Gate::Preemptable, Gate::Reclaimable],
         arguments: &[],
     },
     PluginSpec {
         name: "pdb",
         summary: "evictions stay within the disruption budgets of the pods",
-        support: Support::Planned,
-        gates: &[Gate::Preemptable, Gate::Reclaimable, Gate::Victim],
+        support: Support::Full,
+        gates: &[Gate::Preemptable, Gate::Reclaimable],
         arguments: &[],
     },
     PluginSpec {

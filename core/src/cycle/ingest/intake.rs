@@ -86,6 +86,8 @@ impl Intake<'_, '_> {
             ClusterDelta::CsiNodeGone(name) => self.csi_node(&name, None),
             ClusterDelta::Quota(facts) => self.quota(*facts),
             ClusterDelta::QuotaGone(key) => self.quota_gone(&key),
+            ClusterDelta::DisruptionBudget(facts) => self.budget(*facts),
+            ClusterDelta::DisruptionBudgetGone(key) => self.budget_gone(&key),
             ClusterDelta::SetAside { object, reason } => self.put_aside(object, reason),
             ClusterDelta::BindFailed { pod, uid, reason } => self.bind_failed(&pod, &uid, &reason),
             ClusterDelta::EvictFailed { pod, uid, .. } => self.evict_failed(&pod, &uid),
@@ -106,6 +108,7 @@ impl Intake<'_, '_> {
             ObjectRef::StorageClass(name) => self.storage_class(name, None),
             ObjectRef::CsiNode(name) => self.csi_node(name, None),
             ObjectRef::Quota(key) => self.quota_gone(key),
+            ObjectRef::DisruptionBudget(key) => self.budget_gone(key),
         }
         self.set_aside.0.insert(object, reason);
     }

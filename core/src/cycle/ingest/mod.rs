@@ -11,6 +11,7 @@ mod volumes;
 mod domains;
 mod groups;
 mod neighbours;
+mod budgets;
 mod sweep;
 
 use bevy_ecs::prelude::{Resource, World};

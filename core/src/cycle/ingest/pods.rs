@@ -8,8 +8,8 @@ use crate::delta::{ObjectRef, Ownership, PodFacts, PodPhase, SubGroupPolicy};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceVec;
 use crate::world::{
-    Assumed, Assumption, GroupRuleId, JobBackoff, JobKey, Labels, LastTransaction, Membership,
-    Observed, PrioritySource, Request, RequestTail, TaskTraits, VolumeNeeds,
+    Assumed, Assumption, GroupRuleId, Guards, JobBackoff, JobKey, Labels, LastTransaction,
+    Membership, Observed, PrioritySource, Request, RequestTail, TaskTraits, VolumeNeeds,
 };
 
 /// Priority of a pod nobody gave one, as in Volcano.
@@ -171,6 +171,7 @@ impl Intake<'_, '_> {
         *item.request = Request(request.hot);
         *item.tail = RequestTail(request.tail);
         item.labels.0.clone_from(&facts.labels);
+        *item.guards = self.cluster.budgets.guards_of(&facts.key.namespace, &item.labels);
         item.identity.created = facts.created;
         item.identity.index = trailing_number(&facts.key.name);
     }
@@ -214,6 +215,7 @@ impl Intake<'_, '_> {
         item.identity.uid = Name::default();
         *item.observed = Observed::default();
         *item.assumed = Assumed(None);
+        *item.guards = Guards::default();
         self.drop_claims(task);
         self.dirty.vacant.push(task);
     }

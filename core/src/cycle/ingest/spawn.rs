@@ -9,7 +9,7 @@ use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::near::{Marks, Neighbours};
 use crate::world::{
     Allocatable, Assumed, Attachments, Directory, DomainPath, DomainSpec, DomainSpot, DomainTotals,
-    Idle, JobAllocated, JobBackoff, JobCounts, JobIdentity, JobKey, JobMembers, JobOverdue,
+    Guards, Idle, JobAllocated, JobBackoff, JobCounts, JobIdentity, JobKey, JobMembers, JobOverdue,
     JobSpec, JobStake, JobVerdict, Labels, LastTransaction, Membership, NodeIdentity, NodePlace,
     NodeRules, NodeTails, Observed, Pipelined, PrioritySource, QueueDeserved, QueueIdentity,
     QueueSpec, QueueTerms, QueueUse, Releasing, Request, RequestTail, Seat, TaskIdentity,
@@ -133,7 +133,8 @@ impl Maker<'_> {
             let place =
                 (Membership::default(), Seat::default(), Labels::default(), Marks::default());
             let state = (Observed::default(), Assumed::default(), LastTransaction::default());
-            world.spawn((facts, request, place, state, TaskVolumes::default())).id()
+            let extras = (TaskVolumes::default(), Guards::default());
+            world.spawn((facts, request, place, state, extras)).id()
         });
     }
 

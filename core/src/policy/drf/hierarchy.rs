@@ -208,7 +208,7 @@ impl Tree {
 
     /// Keys of a queue, level by level below the root: smaller is served first. A queue whose path
     /// is shorter goes before those below it.
-    pub(super) fn keys(&self, queue: Entity) -> impl Iterator<Item = i64> + '_ {
+    pub(super) fn keys(&self, queue: Entity) -> [i64; LEVELS] {
         let path = self.paths.get(&queue).map_or(&[][..], Vec::as_slice);
         let own = path.iter().map(|&at| {
             let branch = &self.branches[at];
@@ -216,7 +216,9 @@ impl Tree {
             let weighed = i64::try_from(weighed).unwrap_or(i64::MAX).min(SATURATED - 1);
             weighed + if branch.saturated { SATURATED } else { 0 }
         });
-        own.chain(std::iter::repeat(0)).take(LEVELS)
+        let mut keys = [0; LEVELS];
+        keys.iter_mut().zip(own).for_each(|(key, own)| *key = own);
+        keys
     }
 }
 

@@ -64,7 +64,9 @@ fn served(bed: Bed) -> Vec<String> {
             .queues
             .iter()
             .filter(|queue| !["root", "default"].contains(&&*queue.identity.name))
-            .map(|queue| (policies.queue_key(cluster, &queue), queue.identity.name.to_string()))
+            .map(|queue| {
+                (policies.queue_key(cluster, queue.entity), queue.identity.name.to_string())
+            })
             .collect();
         queues.sort();
         queues.into_iter().map(|entry| entry.1).collect()

@@ -65,7 +65,9 @@ mod tests {
         let nodes =
             [node(&[(0, 1000 * MIB)]), node(&[(0, 1000 * MIB), (1, 4000 * MIB)]), node(&[])];
         assert!(!matter(class, &images));
-        nodes.iter().for_each(|node| images.add(&node.images));
+        for node in &nodes {
+            images.add(&node.images);
+        }
         assert!(matter(class, &images));
         let points: Vec<i64> =
             nodes.iter().map(|node| super::points(class, &images, node) / SCORE_SCALE).collect();

@@ -82,6 +82,12 @@ impl Policies {
         victims: &mut [Entity],
     ) {
         let wants = evictor.queue(cluster);
+        let queue_of = |job: Option<Entity>| job.map(|job| cluster.job(job).spec.queue);
+        let queues = victims.iter().map(|&task| queue_of(cluster.task(task).membership.job));
+        let mut queues: Vec<Entity> = queues.flatten().collect();
+        queues.sort_unstable();
+        queues.dedup();
+        let queue_keys = self.queue_keys(cluster, &queues);
         victims.sort_by_cached_key(|&victim| {
             let task = cluster.task(victim);
             let last_task = Reverse(self.task_key(&task));
@@ -91,7 +97,8 @@ impl Policies {
                 let keys = self.keys(Point::VictimQueueOrder, |policy| {
                     policy.victim_queue_order(cluster, &queue, wants)
                 });
-                let last_queue = Reverse(self.queue_key(cluster, &queue));
+                let at = queues.binary_search(&queue.entity);
+                let last_queue = at.ok().map(|at| Reverse(queue_keys[at].clone()));
                 (keys, last_queue, Reverse(self.job_key(cluster, &job)))
             });
             // None sorts before any place: such a task has no group left to lose.

@@ -105,7 +105,8 @@ fn object(
         ObjectKind::StorageClass => Object::StorageClass(decode(value)?),
         ObjectKind::CsiNode => Object::CsiNode(decode(value)?),
         ObjectKind::ResourceQuota => Object::ResourceQuota(decode(value)?),
-        _ => return inert(kind, value),
+        ObjectKind::PodDisruptionBudget => Object::PodDisruptionBudget(decode(value)?),
+        ObjectKind::Numatopology => return inert(kind, value),
     };
     check(&object, owner)?;
     if let Some(metadata) = object.metadata_mut()

@@ -40,8 +40,8 @@ fn walk(said: &'static [Tier]) -> Vec<String> {
     let mut bed = Bed::new();
     bed.node("n", &[("cpu", 9)]).group("v", 1, |_| {}).group("e", 1, |_| {}).running("v", 4, "n");
     bed.look(move |cluster, directory| {
-        let says = |said: &Option<&'static [u64]>| Box::new(Says(*said)) as Box<dyn Policy>;
-        let tier = |tier: &Tier| tier.iter().map(says).collect();
+        let says = |said: Option<&'static [u64]>| Box::new(Says(said)) as Box<dyn Policy>;
+        let tier = |tier: &Tier| tier.iter().copied().map(says).collect();
         let policies = tiers(said.iter().map(tier).collect());
         let candidates = tasks(directory, &["v-3", "v-1", "v-0", "v-2"]);
         let evictor = evictor(directory, "e", None, EvictPurpose::Preempt);

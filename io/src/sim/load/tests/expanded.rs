@@ -262,7 +262,7 @@ fn what_is_not_acted_on_is_said() {
     let scenario = read_spec(
         "  objects:\n  - {kind: Deployment, apiVersion: apps/v1, metadata: {name: d}}\n  \
          - {kind: Queue, apiVersion: scheduling.run.ai/v2, metadata: {name: q}}\n  \
-         - {kind: PodDisruptionBudget, apiVersion: policy/v1, metadata: {name: b}}\n  \
+         - {kind: Numatopology, apiVersion: nodeinfo.volcano.sh/v1alpha1, metadata: {name: b}}\n  \
          - {kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: gpu}], \
          volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}\n  \
          - {kind: Pod, metadata: {name: r}, spec: {resourceClaims: [{name: gpu}], \
@@ -276,7 +276,7 @@ fn what_is_not_acted_on_is_said() {
             "Pod default/r asks for preemptionPolicy, which this version does not enforce",
             "Pod default/p asks for resourceClaims, which this version does not enforce \
              (and 1 more)",
-            "PodDisruptionBudget default/b is read by no rule of this version",
+            "ResourceQuota default/b is read by no rule of this version",
         ]
     );
 }
