@@ -23,6 +23,7 @@ tiers:
   - name: overcommit
   - name: drf
     enableHierarchy: true
+- plugins:
   - name: proportion
   - name: resourcequota
   - name: predicates

@@ -117,10 +117,13 @@ impl Ranking {
     fn mend(&mut self, changed: &[u32], class: &Class, nodes: NodeColumns<'_>, rules: Rules<'_>) {
         let mut news = News::default();
         if let Some(near) = &mut self.near {
+            let mut moved = false;
             for &row in changed {
-                near.observe(row as usize, &nodes.neighbours[row as usize]);
+                moved |= near.observe(row as usize, &nodes.neighbours[row as usize]);
             }
-            news = near.settle();
+            if moved {
+                news = near.settle();
+            }
         }
         if news.rows {
             self.scan(class, nodes, rules);

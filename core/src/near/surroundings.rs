@@ -36,6 +36,8 @@ pub(crate) struct Surroundings {
     own_companion: bool,
     wide: bool,
     outlook: Outlook,
+    /// The outlook before, kept for its memory.
+    spare: Outlook,
     /// Axis and value of every sum of a cell's rule that changed.
     moved: Vec<(u32, u32)>,
 }
@@ -110,6 +112,7 @@ impl Surroundings {
             own_companion,
             wide,
             outlook: Outlook::default(),
+            spare: Outlook::default(),
             moved: Vec::new(),
         };
         for (row, neighbours) in nodes.neighbours.iter().enumerate() {
@@ -120,19 +123,25 @@ impl Surroundings {
         Some(new)
     }
 
-    /// Counts a row anew.
-    pub(crate) fn observe(&mut self, row: usize, neighbours: &Neighbours) {
+    /// Counts a row anew; says whether any count changed.
+    pub(crate) fn observe(&mut self, row: usize, neighbours: &Neighbours) -> bool {
+        let mut changed = false;
         for gauge in &mut self.gauges {
-            let axis = &self.axes[gauge.axis];
-            if gauge.observe(row, neighbours) && !axis.local {
-                self.moved.push((gauge.axis as u32, axis.value_of[row]));
+            if gauge.observe(row, neighbours) {
+                changed = true;
+                let axis = &self.axes[gauge.axis];
+                if !axis.local {
+                    self.moved.push((gauge.axis as u32, axis.value_of[row]));
+                }
             }
         }
+        changed
     }
 
     /// After rows were counted anew: what concerns all nodes, and whether that has changed.
     pub(crate) fn settle(&mut self) -> News {
-        let outlook = self.look_out();
+        let mut outlook = std::mem::take(&mut self.spare);
+        self.look_out(&mut outlook);
         let shared = outlook.first != self.outlook.first || outlook.bits != self.outlook.bits;
         let mut news = News { rows: shared, cells: shared };
         for (gauge, (old, new)) in
@@ -142,13 +151,13 @@ impl Surroundings {
             news.rows |= old != new && local;
             news.cells |= old != new && !local;
         }
-        self.outlook = outlook;
+        self.spare = std::mem::replace(&mut self.outlook, outlook);
         news
     }
 
-    fn look_out(&self) -> Outlook {
-        let mut companions = Presence::default();
-        let (mut reach, mut least) = ([0_i64; 2], Vec::with_capacity(self.gauges.len()));
+    fn look_out(&self, outlook: &mut Outlook) {
+        let (mut companions, mut reach) = (Presence::default(), [0_i64; 2]);
+        outlook.least.clear();
         for gauge in &self.gauges {
             let mut fewest = 0;
             match gauge.rule.kind {
@@ -161,11 +170,15 @@ impl Surroundings {
                 RuleKind::Spread(rule) => fewest = gauge.least(rule.min_domains),
                 RuleKind::Port | RuleKind::Avoid | RuleKind::Avoided => {}
             }
-            least.push(fewest);
+            outlook.least.push(fewest);
         }
-        let first = [companions.any() == 0, companions.staying == 0];
-        let bits = reach.map(|reach| (reach.max(1) as u64).next_power_of_two().ilog2());
-        Outlook { first: first.map(|none| none && self.own_companion), bits, least }
+        outlook.first = self.may_be_first(companions);
+        outlook.bits = reach.map(|reach| (reach.max(1) as u64).next_power_of_two().ilog2());
+    }
+
+    /// Now and later: there are no companions, and the task would be one itself.
+    fn may_be_first(&self, companions: Presence) -> [bool; 2] {
+        [companions.any() == 0, companions.staying == 0].map(|none| none && self.own_companion)
     }
 
     /// Are there rules that are a matter of cells?
