@@ -117,7 +117,15 @@ pub(crate) fn claimant(name: &str, claim: &str) -> ClusterDelta {
     match pod(name, 0, None) {
         ClusterDelta::Pod(facts) => {
             let uid = name.into();
-            ClusterDelta::Pod(Box::new(PodFacts { key: key(name), uid, claims, ..*facts }))
+            let (constraints, labels) = (Constraints::default(), Vec::new());
+            ClusterDelta::Pod(Box::new(PodFacts {
+                key: key(name),
+                uid,
+                claims,
+                constraints,
+                labels,
+                ..*facts
+            }))
         }
         other => other,
     }

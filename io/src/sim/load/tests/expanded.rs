@@ -273,10 +273,10 @@ fn what_is_not_acted_on_is_said() {
         [
             "kind Deployment (apps/v1) is not understood; 1 object was skipped",
             "kind Queue (scheduling.run.ai/v2) is not understood; 1 object was skipped",
+            "Numatopology b is read by no rule of this version",
             "Pod default/r asks for preemptionPolicy, which this version does not enforce",
             "Pod default/p asks for resourceClaims, which this version does not enforce \
              (and 1 more)",
-            "ResourceQuota default/b is read by no rule of this version",
         ]
     );
 }

@@ -275,7 +275,7 @@ fn objects_that_are_malformed_are_refused() {
              most 1000000"]
     );
     assert_eq!(
-        object("{kind: ResourceQuota}"),
+        object("{kind: Numatopology}"),
         ["f.yaml:4: document 1: spec.objects[0].metadata.name: is missing; expected a name"]
     );
 }
