@@ -15,7 +15,7 @@ use super::{enqueue, explain};
 use crate::delta::ObjectRef;
 use crate::statement::Statement;
 use crate::verdict::{Reason, Verdict};
-use crate::world::{Cluster, JobKey, LastTransaction};
+use crate::world::JobKey;
 
 pub(super) fn allocate(mut scene: Scene<'_, '_>) {
     place_jobs(&mut scene, "allocate", Portion::Requesting);
@@ -99,25 +99,12 @@ fn serve(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity, sheet: &m
         Reach::Short(shortfall) => {
             // What nodes lack is seen while the part that fits still has its places.
             let lacks = explain::lacks(scene, &shortfall);
-            forget_attempt(scene, job);
+            scene.forget_attempt(job);
             statement.discard(&mut scene.cluster);
             release_uncovered(scene, action, job);
             let verdict = explain::shortfall(scene, job, &shortfall, &lacks);
             scene.judge(job, Some(verdict));
             Turn::Over
-        }
-    }
-}
-
-/// Drops what an earlier attempt had in mind for the job's tasks: reports speak of the last one.
-fn forget_attempt(scene: &mut Scene<'_, '_>, job: Entity) {
-    let Cluster { jobs, tasks, .. } = &mut scene.cluster;
-    let Ok(item) = jobs.get(job) else { return };
-    for &task in &item.members.0 {
-        if let Ok(mut task) = tasks.get_mut(task)
-            && task.last.0.is_some()
-        {
-            *task.last = LastTransaction(None);
         }
     }
 }

@@ -18,7 +18,7 @@ use super::{Deadline, Now, Outcome, Settings};
 use crate::class::{ClassId, Classes, Ranking, Rankings, Rules};
 use crate::policy::{OrderKey, Policies};
 use crate::verdict::{Reason, Verdict};
-use crate::world::{Around, Cluster, JobVerdict, Names, Quotas, Symbols};
+use crate::world::{Around, Cluster, JobVerdict, LastTransaction, Names, Quotas, Symbols};
 
 /// Everything an action reads and writes.
 #[derive(SystemParam)]
@@ -52,6 +52,19 @@ impl Scene<'_, '_> {
             },
         };
         self.rankings.of(class, self.cluster.columns(), &self.cluster.log, rules)
+    }
+
+    /// Drops what an earlier attempt had in mind for the job's tasks: reports speak of the last one.
+    pub(super) fn forget_attempt(&mut self, job: Entity) {
+        let Cluster { jobs, tasks, .. } = &mut self.cluster;
+        let Ok(item) = jobs.get(job) else { return };
+        for &task in &item.members.0 {
+            if let Ok(mut task) = tasks.get_mut(task)
+                && task.last.0.is_some()
+            {
+                *task.last = LastTransaction(None);
+            }
+        }
     }
 
     /// Writes why a job waits, if that is news.
@@ -192,7 +205,10 @@ fn cut(scene: &mut Scene<'_, '_>, line: &Line, why: &str) {
 /// Tells every job in a line why it has no turn.
 fn turn_away(scene: &mut Scene<'_, '_>, line: &Line, why: &Verdict) {
     for Reverse(waiting) in &line.waiting {
-        scene.judge(waiting.job, Some(why.clone()));
+        if scene.cluster.job(waiting.job).verdict.0.as_ref() != Some(why) {
+            scene.judge(waiting.job, Some(why.clone()));
+            scene.forget_attempt(waiting.job);
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use super::cluster::Cluster;
 use super::domain::DomainTotals;
 use super::job::JobAllocated;
 use super::names::Names;
+use super::queue::QueueUse;
 use super::rows::{DomainReadOnlyItem, JobReadOnlyItem, TaskReadOnlyItem};
 use super::symbol::Symbols;
 use crate::ids::Name;
@@ -47,7 +48,9 @@ fn describe(
     lines.extend(cluster.jobs.iter().map(|job| writer.job(&job)));
     for queue in &cluster.queues {
         let parent = queue.spec.parent.map(|parent| cluster.queue(parent).identity.name.clone());
-        let usage = queue.usage.fields().map(|total| writer.amounts(total));
+        let QueueUse { allocated, reserved, requested, elastic, .. } = queue.usage;
+        // What is promised to admitted jobs follows from their phases, which remember the past.
+        let usage = [allocated, reserved, requested, elastic].map(|total| writer.amounts(total));
         let (name, present) = (&queue.identity.name, queue.identity.present);
         lines.push(format!("queue {name} {present} {parent:?} {usage:?}"));
     }

@@ -178,6 +178,9 @@ fn list(vector: &ResourceVec, names: &ResourceNames) -> Vec<(Name, Quantity)> {
 /// The largest part of its due, in parts per million; of the cluster where no plugin says what is due.
 fn share_ppm(queue: &QueueReadOnlyItem<'_, '_>, capacity: &ResourceVec) -> u64 {
     let used = &queue.usage.allocated;
+    if used.iter().all(|(_, amount)| amount <= 0) {
+        return 0;
+    }
     if let Some(share) = queue.deserved.share(|dim| used.get(dim)) {
         return u64::try_from(share / (WHOLE_SHARE / 1_000_000)).unwrap_or(0);
     }

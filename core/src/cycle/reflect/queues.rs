@@ -10,10 +10,11 @@ use crate::delta::QueueState;
 use crate::ids::Name;
 use crate::intent::Intent;
 use crate::resource::{Limits, ResourceList, ResourceVec};
+use crate::status::QueueReport;
 use crate::world::{QueueReadOnlyItem, view_queue};
 
-/// What was last told of each queue, in the columns' own form: comparing costs no memory. A restart
-/// forgets it and tells every queue once.
+/// What was last told of each queue, and the columns it was made from: comparing those costs no
+/// memory. A restart forgets it and tells every queue once.
 #[derive(Debug, Default, Resource)]
 pub(crate) struct ToldQueues(HashMap<Entity, Told, FxBuildHasher>);
 
@@ -24,16 +25,18 @@ struct Told {
     allocated: ResourceVec,
     computed: Option<Limits>,
     given: Option<ResourceList>,
+    report: QueueReport,
 }
 
 impl Told {
-    fn of(queue: &QueueReadOnlyItem<'_, '_>) -> Self {
+    fn of(queue: &QueueReadOnlyItem<'_, '_>, report: QueueReport) -> Self {
         Self {
             uid: queue.identity.uid.clone(),
             state: queue.spec.state,
             allocated: queue.usage.allocated.clone(),
             computed: queue.deserved.0.clone(),
             given: queue.spec.deserved.clone(),
+            report,
         }
     }
 
@@ -54,9 +57,13 @@ pub(super) fn reflect(scene: &mut Scene<'_, '_>, told: &mut ToldQueues) {
         if told.0.get(&queue.entity).is_some_and(|told| told.still_holds(&queue)) {
             continue;
         }
-        told.0.insert(queue.entity, Told::of(&queue));
-        let view = view_queue(&queue, &scene.names.0, &scene.cluster.capacity.0);
-        news.push((queue.identity.name.clone(), view.report()));
+        let report = view_queue(&queue, &scene.names.0, &scene.cluster.capacity.0).report();
+        let before = told.0.insert(queue.entity, Told::of(&queue, report.clone()));
+        // A due of none of a resource and no due of it look the same from outside.
+        let same = |told: &Told| told.uid == queue.identity.uid && told.report == report;
+        if !before.as_ref().is_some_and(same) {
+            news.push((queue.identity.name.clone(), report));
+        }
     }
     if told.0.len() > there {
         let queues = &scene.cluster.queues;
