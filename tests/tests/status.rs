@@ -7,7 +7,7 @@ use muster_core::intent::Intent;
 use muster_core::resource::Quantity;
 use muster_core::scheduler::{JobView, PodView, Scheduler};
 use muster_core::status::{ConditionKind, GroupReport, QueueReport};
-use muster_tests::build::{Built, group, node, pod, queue};
+use muster_tests::build::{Built, amounts, group, node, pod, queue};
 use muster_tests::policy::{everything, scheduler};
 
 /// Runs a cycle and gives what was written about PodGroups.
@@ -249,4 +249,37 @@ fn the_example_on_the_page_is_what_the_program_prints() {
     for line in lines {
         assert!(printed.contains(line), "{line}\nis not in\n{printed}");
     }
+}
+
+#[test]
+fn a_queue_with_odd_parents_or_limits_is_listed_until_it_is_mended() {
+    let mut scheduler = scheduler(&everything());
+    let limited = |cpu: i64| {
+        queue("over").with(|queue| {
+            queue.deserved = Some(amounts([("cpu", 8)]));
+            queue.capability = Some(amounts([("cpu", cpu)]));
+        })
+    };
+    let odd = [
+        queue("left").parent("right").into(),
+        queue("right").parent("left").into(),
+        queue("orphan").parent("nobody").into(),
+        limited(4).into(),
+    ];
+    written(&mut scheduler, 0, odd);
+    let listed = |scheduler: &Scheduler| -> Vec<String> {
+        scheduler.set_aside().iter().map(|(object, why)| format!("{object}: {why}")).collect()
+    };
+    assert_eq!(
+        listed(&scheduler),
+        [
+            "Queue left: its parents form a circle; it is treated as a child of root",
+            "Queue orphan: its parent \"nobody\" does not exist; it is treated as a child of root",
+            "Queue over: deserved cpu 8 is above capability cpu 4; it is due cpu 4",
+            "Queue right: its parents form a circle; it is treated as a child of root",
+        ]
+    );
+    let mended = [queue("left").into(), queue("orphan").into(), limited(8).into()];
+    written(&mut scheduler, 1, mended);
+    assert_eq!(listed(&scheduler), Vec::<String>::new());
 }

@@ -11,6 +11,7 @@ use super::spawn::ROOT_QUEUE;
 use super::{domains, groups, neighbours, volumes};
 use crate::delta::ObjectRef;
 use crate::ids::Name;
+use crate::resource::Format;
 use crate::world::{
     ChangeLog, Directory, JobIdentity, JobMembers, JobSpec, NodeIdentity, NodePlace, QueueIdentity,
     QueueSpec, QueueUse, TaskIdentity, Tenants,
@@ -176,6 +177,7 @@ pub(crate) fn settle_queues(world: &mut World) {
             spec.parent = parent;
             spec.fault.clone_from(&fault);
         }
+        let fault = fault.or_else(|| item.get::<QueueSpec>().and_then(due_above_limit));
         if let Some(identity) = item.get::<QueueIdentity>() {
             faults.push((identity.name.clone(), fault));
         }
@@ -193,6 +195,18 @@ pub(crate) fn settle_queues(world: &mut World) {
     let jobs: Vec<Entity> = jobs.iter(world).collect();
     let run = world.run_system_cached_with(attach_jobs, jobs);
     debug_assert!(run.is_ok(), "the parameters are resources and queries that always exist");
+}
+
+/// The first resource of which the queue is due more than it may have, in words.
+fn due_above_limit(spec: &QueueSpec) -> Option<String> {
+    let (due, limits) = (spec.deserved.as_ref()?, spec.capability.as_ref()?);
+    due.iter().find_map(|(name, due)| {
+        let (_, limit) = limits.iter().find(|(other, limit)| other == name && limit < due)?;
+        let [due, limit] = [due, limit].map(|amount| amount.format(Format::of(name)));
+        Some(format!(
+            "deserved {name} {due} is above capability {name} {limit}; it is due {name} {limit}"
+        ))
+    })
 }
 
 fn attach_jobs(
