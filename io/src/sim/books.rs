@@ -369,11 +369,15 @@ impl Books {
         named.cloned().unwrap_or_else(|| Name::from("default"))
     }
 
-    /// The queue and those above it, nearest first; the implicit root is not listed.
+    /// The queue and those above it, nearest first. The root is the last, whether or not there is an
+    /// object of that name.
     pub fn queue_path(&self, queue: &Name) -> Vec<Name> {
         let mut path = vec![queue.clone()];
         while let Some(parent) = self.parent(&path[path.len() - 1]) {
             path.push(parent);
+        }
+        if path.last().is_some_and(|top| &**top != "root") {
+            path.push(Name::from("root"));
         }
         path
     }
@@ -591,7 +595,7 @@ mod tests {
         ]);
         let totals = books.queue_totals(|job| &job.allocated);
         assert_eq!((cpu(&totals["child"]), cpu(&totals["team"])), (1000, 3000));
-        assert_eq!(cpu(&totals["default"]), 1000);
+        assert_eq!((cpu(&totals["default"]), cpu(&totals["root"])), (1000, 4000));
     }
 
     #[test]
@@ -600,7 +604,7 @@ mod tests {
         a.parent = Some("b".into());
         b.parent = Some("a".into());
         let books = books(&[ClusterDelta::Queue(Box::new(a)), ClusterDelta::Queue(Box::new(b))]);
-        assert_eq!(books.queue_path(&"a".into()), ["a".into()]);
+        assert_eq!(books.queue_path(&"a".into()), ["a".into(), "root".into()]);
     }
 
     #[test]
