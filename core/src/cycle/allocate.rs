@@ -58,6 +58,12 @@ fn may_be_tried(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity) ->
         scene.judge(job, Some(verdict));
         return false;
     }
+    if let Err(verdict) = enqueue::queue_exists(scene, item.spec.queue) {
+        scene.judge(job, Some(verdict));
+        // A limit may hold again when the queue is back; room is not kept for a job past it.
+        release(scene, action, job);
+        return false;
+    }
     if item.backoff.until.is_some_and(|until| until > scene.now.0) {
         // The length of the pause, not what is left of it: the text stays while the job waits.
         let message = format!(

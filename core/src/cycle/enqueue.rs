@@ -79,17 +79,26 @@ fn admit(scene: &mut Scene<'_, '_>, job: Entity) {
     scene.cluster.set_phase(job, GroupPhase::Inqueue);
 }
 
+/// Is there such a queue? While there is none nothing is known of its limits, so nothing is placed for
+/// its jobs, those admitted before included.
+pub(super) fn queue_exists(scene: &Scene<'_, '_>, queue: Entity) -> Result<(), Verdict> {
+    let queue = scene.cluster.queue(queue);
+    if queue.identity.present {
+        return Ok(());
+    }
+    let name = &queue.identity.name;
+    let message = match scene.aside.0.get(&ObjectRef::Queue(name.clone())) {
+        Some(why) => format!("queue {name:?} cannot be understood: {why}"),
+        None => format!("queue {name:?} does not exist; create it or name another one"),
+    };
+    Err(Verdict::new(Reason::NotAdmitted, message))
+}
+
 /// No plugin can let a job into a queue that is not there or not open.
 fn queue_takes_jobs(scene: &Scene<'_, '_>, queue: Entity) -> Result<(), Verdict> {
+    queue_exists(scene, queue)?;
     let queue = scene.cluster.queue(queue);
     let name = &queue.identity.name;
-    if !queue.identity.present {
-        let message = match scene.aside.0.get(&ObjectRef::Queue(name.clone())) {
-            Some(why) => format!("queue {name:?} cannot be understood: {why}"),
-            None => format!("queue {name:?} does not exist; create it or name another one"),
-        };
-        return Err(Verdict::new(Reason::NotAdmitted, message));
-    }
     match queue.spec.state {
         QueueState::Open => Ok(()),
         QueueState::Closing => {

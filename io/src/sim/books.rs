@@ -369,11 +369,15 @@ impl Books {
         named.cloned().unwrap_or_else(|| Name::from("default"))
     }
 
-    /// The queue and those above it, nearest first; the implicit root is not listed.
+    /// The queue and those above it, nearest first. The root is the last, whether or not there is an
+    /// object of that name.
     pub fn queue_path(&self, queue: &Name) -> Vec<Name> {
         let mut path = vec![queue.clone()];
         while let Some(parent) = self.parent(&path[path.len() - 1]) {
             path.push(parent);
+        }
+        if path.last().is_some_and(|top| &**top != "root") {
+            path.push(Name::from("root"));
         }
         path
     }

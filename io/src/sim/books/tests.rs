@@ -74,7 +74,7 @@ fn queues_count_what_is_below_them() {
     ]);
     let totals = books.queue_totals(|job| &job.allocated);
     assert_eq!((cpu(&totals["child"]), cpu(&totals["team"])), (1000, 3000));
-    assert_eq!(cpu(&totals["default"]), 1000);
+    assert_eq!((cpu(&totals["default"]), cpu(&totals["root"])), (1000, 4000));
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn queues_that_contain_each_other_are_children_of_the_root() {
     a.parent = Some("b".into());
     b.parent = Some("a".into());
     let books = books(&[ClusterDelta::Queue(Box::new(a)), ClusterDelta::Queue(Box::new(b))]);
-    assert_eq!(books.queue_path(&"a".into()), ["a".into()]);
+    assert_eq!(books.queue_path(&"a".into()), ["a".into(), "root".into()]);
 }
 
 #[test]
