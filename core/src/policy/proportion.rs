@@ -132,7 +132,8 @@ fn beyond_due(
 fn apportion(claims: &Claims<'_>) -> Vec<Portion> {
     let terms = ceilings(claims);
     let demands: Vec<ResourceVec> = claims.queues.iter().map(QueueClaim::demand).collect();
-    let below = claims.of_children(|at| demands[at].clone());
+    // A child that may not want more has asked for it all the same: it is not its parent's wish.
+    let below = claims.of_children(|at| claims.queues[at].usage.requested.clone());
     let mut portions: Vec<Portion> =
         terms.into_iter().map(|terms| Portion { deserved: Limits::default(), terms }).collect();
     for dim in dims(claims) {
