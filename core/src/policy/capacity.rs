@@ -10,12 +10,18 @@
 //! ancestors there, and a job belongs into a queue without children: one in a parent waits, alone.
 //! Ceilings hold along the path to the root with and without it.
 //!
-//! Arguments: `ancestorReclaimLevel` (0), how many levels of parents may be below their due in place
-//! of the queue. Counting device claims (`capacity.DynamicResourceAllocationEnable`,
+//! Which pods a queue gives back is in [`victims`].
+//!
+//! Arguments: `ancestorReclaimLevel` (0), with the hierarchy: how many levels of parents may be below
+//! their due in place of the queue, and must be above it where they give. Counting device claims (`capacity.DynamicResourceAllocationEnable`,
 //! `capacity.DRAConsumableCapacityEnable`) is not part of this version.
 
+mod victims;
+
+use bevy_ecs::entity::Entity;
+
 use super::queues::{Claims, Portion, admissible, ceilings, dues, fits};
-use super::{Admittance, Desk, Point, Policy};
+use super::{Admittance, Ballot, Desk, Evictor, Point, Policy};
 use crate::class::Class;
 use crate::config::{Gate, PluginConfig};
 use crate::delta::QueueState;
@@ -78,6 +84,9 @@ impl Policy for Capacity {
             Point::Allocatable,
             Point::Preemptive,
             Point::JobEnqueueable,
+            Point::Reclaimable,
+            Point::UnifiedEvictable,
+            Point::VictimQueueOrder,
         ]
     }
 
@@ -141,9 +150,47 @@ impl Policy for Capacity {
             Err(verdict) => Admittance::Reject(verdict),
         }
     }
+
+    fn reclaimable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        candidates: &[Entity],
+    ) -> Ballot {
+        victims::for_a_task(cluster, evictor, candidates, self.ancestor_levels())
+    }
+
+    fn unified_evictable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        candidates: &[Entity],
+    ) -> Ballot {
+        victims::for_a_gang(cluster, evictor, candidates)
+    }
+
+    fn victim_queue_order(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        queue: &QueueReadOnlyItem<'_, '_>,
+        wants: Entity,
+    ) -> i64 {
+        match self.hierarchy {
+            Hierarchy::Flat => 0,
+            Hierarchy::Tree => victims::nearest_first(cluster, queue.entity, wants),
+        }
+    }
 }
 
 impl Capacity {
+    /// How many queues above a queue have a say in what it takes and gives.
+    fn ancestor_levels(&self) -> usize {
+        match self.hierarchy {
+            Hierarchy::Flat => 0,
+            Hierarchy::Tree => usize::try_from(self.ancestor_reclaim_level).unwrap_or(usize::MAX),
+        }
+    }
+
     /// With the request, would the queue be within its due in something it asks for? If not, a parent
     /// may be, as far up as the configuration says; the root has no due to speak of.
     fn below_due(
@@ -155,11 +202,8 @@ impl Capacity {
         if within_due(queue, request) {
             return true;
         }
-        if self.hierarchy == Hierarchy::Flat {
-            return false;
-        }
         let mut next = queue.spec.parent;
-        for _ in 0..self.ancestor_reclaim_level {
+        for _ in 0..self.ancestor_levels() {
             let Some(ancestor) = next.map(|at| cluster.queue(at)) else { return false };
             if ancestor.spec.parent.is_none() {
                 return false;

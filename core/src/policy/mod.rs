@@ -31,7 +31,7 @@ mod strategy;
 
 pub use bar::{Bar, Obstacle};
 pub use evict::{Ballot, EvictPurpose, Evictor};
-pub use queues::{Claims, Portion, QueueClaim, Wants, exceeds_due, has_borrowed};
+pub use queues::{Claims, Portion, QueueClaim, Wants};
 pub use tiers::{OrderKey, Policies};
 
 use bevy_ecs::entity::Entity;
@@ -396,7 +396,8 @@ pub trait Policy: Send + Sync {
         Ballot::Abstain
     }
 
-    /// Which of the candidates may be evicted for a task of another queue.
+    /// Which of the candidates may be evicted for a task of another queue. They come in the order in
+    /// which they would go: a plugin that lets only so many go lets the first ones go.
     fn reclaimable(
         &self,
         _cluster: &Cluster<'_, '_>,

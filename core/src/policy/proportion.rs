@@ -5,13 +5,18 @@
 //! its guarantee, and nothing is left undivided while a queue wants it and may have it. A queue is
 //! served while it is below its due and never beyond it; the one of higher priority first, then the
 //! one that has the smaller part of its due. A job is admitted if its `minResources` fit below the
-//! ceilings of its queue and of those above it. Parents count for ceilings only: weights compare all
-//! queues with each other.
+//! ceilings of its queue and of those above it. A queue that is below its due may take back what others
+//! have beyond theirs: pods that hold some of it, while guarantees stay covered. Parents count for
+//! ceilings and guarantees only: weights compare all queues with each other.
 //!
 //! No arguments.
 
-use super::queues::{Claim, Claims, Portion, QueueClaim, admissible, ceilings, divide, fits};
-use super::{Admittance, Desk, Point, Policy};
+use bevy_ecs::entity::Entity;
+
+use super::queues::{
+    Claim, Claims, Giving, Portion, QueueClaim, admissible, ceilings, divide, exceeds_due, fits,
+};
+use super::{Admittance, Ballot, Desk, EvictPurpose, Evictor, Point, Policy};
 use crate::class::Class;
 use crate::delta::QueueState;
 use crate::resource::{Dim, Limits, ResourceNames, ResourceVec};
@@ -34,6 +39,8 @@ impl Policy for Proportion {
             Point::Allocatable,
             Point::Preemptive,
             Point::JobEnqueueable,
+            Point::Reclaimable,
+            Point::UnifiedEvictable,
         ]
     }
 
@@ -108,6 +115,39 @@ impl Policy for Proportion {
             Err(verdict) => Admittance::Reject(verdict),
         }
     }
+
+    fn reclaimable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        candidates: &[Entity],
+    ) -> Ballot {
+        beyond_dues(cluster, evictor, candidates)
+    }
+
+    fn unified_evictable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        candidates: &[Entity],
+    ) -> Ballot {
+        match evictor.purpose {
+            EvictPurpose::Preempt => Ballot::Abstain,
+            EvictPurpose::Reclaim => beyond_dues(cluster, evictor, candidates),
+        }
+    }
+}
+
+/// Candidates that hold something of which their queue has more than its due, each counted as gone
+/// before the next one is judged.
+fn beyond_dues(cluster: &Cluster<'_, '_>, evictor: &Evictor, candidates: &[Entity]) -> Ballot {
+    let mut giving = Giving::new(cluster, evictor);
+    Ballot::filter(candidates, |task| {
+        giving.take(task, |giving, lot| {
+            let due = cluster.queue(lot.queue).deserved.0.as_ref();
+            due.is_some_and(|due| exceeds_due(giving.left(lot.queue), due, &lot.request))
+        })
+    })
 }
 
 /// What a request asks for and queues are judged by.

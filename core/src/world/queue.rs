@@ -159,6 +159,9 @@ pub struct QueueTerms {
     pub ceiling: Option<ResourceVec>,
     /// Room kept for it and its children.
     pub guarantee: ResourceVec,
+    /// What of that its own object names: evictions never take it below. The rest is its children's,
+    /// one by one.
+    pub floor: ResourceVec,
     /// Is it a parent?
     pub is_parent: bool,
     /// What is odd about its limits, for people; never a reason to stop.

@@ -152,9 +152,9 @@ pub(super) fn first_voters(config: &SchedulerConfig, gate: Gate) -> Vec<&PluginC
 
 /// The plugins that choose victims for whole gangs; no switch keeps them out.
 fn unified_voters(config: &SchedulerConfig, gate: Gate) -> Vec<&PluginConfig> {
-    let known = match gate {
-        Gate::Preemptable => ["conformance", "priority"],
-        _ => ["conformance", "capacity"],
+    let known: &[&str] = match gate {
+        Gate::Preemptable => &["conformance", "priority"],
+        _ => &["conformance", "capacity", "proportion"],
     };
     plugins(config).filter(|plugin| known.contains(&plugin.spec.name)).collect()
 }
@@ -165,7 +165,7 @@ fn limit(plugin: &str) -> &'static str {
         "priority" => "their priority is lower",
         "conformance" => "they are not the system's",
         "drf" => "their job holds a larger share",
-        "proportion" => "their queue uses more than its due",
+        "proportion" => "their queue uses more than its due and keeps its guarantee",
         "capacity" => "their queue uses more than it deserves and keeps its guarantee",
         "pdb" => "disruption budgets allow it",
         "cdp" => "they have run for a while",

@@ -8,10 +8,7 @@ pub(super) const TABLE: &[PluginSpec] = &[
     PluginSpec {
         name: "proportion",
         summary: "queues share the cluster by weight, within their guarantee and capability",
-        support: Support::Partial(
-            "shares, limits and admission; which pods a queue gives back comes with the evicting \
-             actions",
-        ),
+        support: Support::Full,
         gates: &[
             Gate::QueueOrder,
             Gate::Reclaimable,
@@ -25,10 +22,7 @@ pub(super) const TABLE: &[PluginSpec] = &[
     PluginSpec {
         name: "capacity",
         summary: "queues have what they deserve, lend what they do not use and take it back",
-        support: Support::Partial(
-            "dues, limits, the tree of queues and admission; device claims are not counted, and which \
-             pods a queue gives back comes with the evicting actions",
-        ),
+        support: Support::Partial("everything but counting device claims"),
         gates: &[
             Gate::Hierarchy,
             Gate::QueueOrder,
@@ -42,7 +36,8 @@ pub(super) const TABLE: &[PluginSpec] = &[
                 "ancestorReclaimLevel",
                 IntFrom(0),
                 "0",
-                "how many levels of parent queues may be below their share in place of the queue",
+                "how many levels of parent queues may be below their share in place of the queue that \
+                 takes back, and must be above it beside the one that gives",
             ),
             arg(
                 "capacity.DynamicResourceAllocationEnable",

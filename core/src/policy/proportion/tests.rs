@@ -1,5 +1,7 @@
 //! The division over several resources and a tree of queues, against a model that gives unit by unit.
 
+mod victims;
+
 use proptest::prelude::*;
 
 use super::super::queues::tests::{Shape, any_shapes, with_claims};

@@ -1,6 +1,6 @@
 //! What a queue may use at most, what is kept for it and what it is due, down the tree of queues.
 
-use super::{Claims, Portion};
+use super::{Claims, Portion, QueueClaim};
 use crate::resource::{Dim, Limits, ResourceVec};
 use crate::world::QueueTerms;
 
@@ -31,6 +31,7 @@ pub(crate) fn ceilings(claims: &Claims<'_>) -> Vec<QueueTerms> {
         }
         terms[at].ceiling = Some(ceiling);
         terms[at].guarantee = guarantees[at].clone();
+        terms[at].floor = floor(queue);
     }
     for (at, terms) in terms.iter_mut().enumerate() {
         terms.warnings = warnings(claims, at, &promised[at]);
@@ -48,15 +49,23 @@ fn left_for(parent: &ResourceVec, promised: &ResourceVec, own: &ResourceVec) -> 
     left
 }
 
+/// What the queue itself is guaranteed, as far as its capability lets it use it.
+fn floor(queue: &QueueClaim<'_>) -> ResourceVec {
+    let mut floor = ResourceVec::default();
+    for (dim, own) in queue.guarantee.iter() {
+        floor.set(dim, queue.capability.get(dim).map_or(own, |limit| own.min(limit)));
+    }
+    floor
+}
+
 /// Room kept for each queue: its own guarantee, as far as its capability lets it use it, or what is
 /// kept for its children if that is more.
 fn guarantees(claims: &Claims<'_>, order: &[usize]) -> Vec<ResourceVec> {
     let mut kept: Vec<ResourceVec> = vec![ResourceVec::default(); claims.queues.len()];
     for &at in order.iter().rev() {
         let queue = &claims.queues[at];
-        for (dim, own) in queue.guarantee.iter() {
-            let usable = queue.capability.get(dim).map_or(own, |limit| own.min(limit));
-            let most = kept[at].get(dim).max(usable);
+        for (dim, own) in floor(queue).iter() {
+            let most = kept[at].get(dim).max(own);
             kept[at].set(dim, most);
         }
         if let Some(parent) = queue.parent {

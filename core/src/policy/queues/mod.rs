@@ -5,15 +5,17 @@
 
 mod ceiling;
 mod divide;
+mod giving;
 mod limit;
 mod room;
 mod surplus;
 
 pub(super) use ceiling::{ceilings, dues};
 pub(super) use divide::{Claim, divide};
+pub(super) use giving::{Giving, upwards, whole_request};
 pub(super) use limit::{admissible, fits};
 pub(super) use room::reclaimable;
-pub use surplus::{exceeds_due, has_borrowed};
+pub(super) use surplus::{exceeds_due, is_borrowed, is_due_any};
 
 use crate::ids::Name;
 use crate::resource::{Limits, ResourceNames, ResourceVec};

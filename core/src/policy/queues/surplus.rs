@@ -5,31 +5,39 @@
 
 use crate::resource::{Dim, Limits, ResourceVec};
 
-/// By the rule of `capacity`: may the queue, having so much, give a task that asks for `victim`?
-///
-/// Its guarantee must stay covered. Then it must have more than its due of something the task holds; a
-/// task that holds nothing the due speaks of is borrowed room in any case. A name the due gives with
-/// zero is a due of nothing, whatever the resource.
-pub fn has_borrowed(
+/// Has the queue, without the task, still what it is guaranteed of everything the task holds? What
+/// the task does not hold is not touched, so a guarantee nobody uses does not protect the rest.
+pub(crate) fn covers(
     allocated: &ResourceVec,
-    due: &Limits,
     guarantee: &ResourceVec,
     victim: &ResourceVec,
 ) -> bool {
-    let covered = guarantee
-        .iter()
-        .all(|(dim, kept)| allocated.get(dim).saturating_sub(victim.get(dim)) >= kept);
-    let mut spoken_of =
-        held(victim).filter_map(|dim| due.get(dim).map(|due| (dim, due))).peekable();
-    if spoken_of.peek().is_none() {
-        return covered;
-    }
-    covered && spoken_of.any(|(dim, due)| allocated.get(dim) > due)
+    guarantee.iter().all(|(dim, kept)| {
+        let taken = victim.get(dim);
+        taken <= 0 || allocated.get(dim).saturating_sub(taken) >= kept
+    })
 }
 
-/// By the rule of `proportion`: has the queue, having so much, more than its due of anything?
-pub fn exceeds_due(allocated: &ResourceVec, due: &Limits) -> bool {
-    due.iter().any(|(dim, due)| allocated.get(dim) > due)
+/// By the rule of `capacity`: has the queue, having so much, more than its due of something the task
+/// holds?
+///
+/// A task that holds nothing the due speaks of is borrowed room in any case. A name the due gives
+/// with zero is a due of nothing, whatever the resource.
+pub(crate) fn is_borrowed(allocated: &ResourceVec, due: &Limits, victim: &ResourceVec) -> bool {
+    let mut spoken_of =
+        held(victim).filter_map(|dim| due.get(dim).map(|due| (dim, due))).peekable();
+    spoken_of.peek().is_none() || spoken_of.any(|(dim, due)| allocated.get(dim) > due)
+}
+
+/// Is the queue due any of what a task holds or asks for?
+pub(crate) fn is_due_any(due: &Limits, task: &ResourceVec) -> bool {
+    held(task).any(|dim| due.values().get(dim) > 0)
+}
+
+/// By the rule of `proportion`: has the queue, having so much, more than its due of something the
+/// task holds? Pods count here: they are divided like everything else.
+pub(crate) fn exceeds_due(allocated: &ResourceVec, due: &Limits, victim: &ResourceVec) -> bool {
+    due.iter().any(|(dim, due)| victim.get(dim) > 0 && allocated.get(dim) > due)
 }
 
 /// What a task holds that queues are judged by.
@@ -75,12 +83,9 @@ mod tests {
         ];
         for (has, due, guarantee, gives) in cases {
             let due = due.map_or_else(Limits::default, |due| limits(&[(Dim::CPU, due)]));
-            let found = has_borrowed(
-                &vector(&[(Dim::CPU, has), (Dim::PODS, 9)]),
-                &due,
-                &vector(&[(Dim::CPU, guarantee)]),
-                &victim,
-            );
+            let has_all = vector(&[(Dim::CPU, has), (Dim::PODS, 9)]);
+            let found = covers(&has_all, &vector(&[(Dim::CPU, guarantee)]), &victim)
+                && is_borrowed(&has_all, &due, &victim);
             assert_eq!(found, gives, "has {has}, due {due:?}, guaranteed {guarantee}");
         }
     }
@@ -89,16 +94,34 @@ mod tests {
     fn only_what_the_due_speaks_of_is_compared() {
         let due = limits(&[(GPU, 2)]);
         let has = vector(&[(Dim::CPU, 100), (GPU, 2)]);
-        let none = ResourceVec::default();
-        assert!(!has_borrowed(&has, &due, &none, &vector(&[(Dim::CPU, 4), (GPU, 1)])));
-        assert!(has_borrowed(&has, &due, &none, &vector(&[(Dim::CPU, 4)])));
+        assert!(!is_borrowed(&has, &due, &vector(&[(Dim::CPU, 4), (GPU, 1)])));
+        assert!(is_borrowed(&has, &due, &vector(&[(Dim::CPU, 4)])));
     }
 
     #[test]
-    fn one_resource_beyond_the_due_is_enough_for_a_share_by_weight() {
-        let due = limits(&[(Dim::CPU, 4), (Dim::MEMORY, 9)]);
-        assert!(!exceeds_due(&vector(&[(Dim::CPU, 4), (Dim::MEMORY, 9)]), &due));
-        assert!(exceeds_due(&vector(&[(Dim::CPU, 5)]), &due));
-        assert!(!exceeds_due(&vector(&[(GPU, 5)]), &due));
+    fn a_guarantee_protects_what_it_names_and_nothing_else() {
+        let guarantee = vector(&[(Dim::CPU, 4), (GPU, 2), (Dim::PODS, 3)]);
+        let has = vector(&[(Dim::CPU, 5), (Dim::PODS, 4)]);
+        assert!(covers(&has, &guarantee, &vector(&[(Dim::CPU, 1), (Dim::PODS, 1)])));
+        assert!(!covers(&has, &guarantee, &vector(&[(Dim::CPU, 2), (Dim::PODS, 1)])));
+        let few = vector(&[(Dim::CPU, 9), (Dim::PODS, 3)]);
+        assert!(!covers(&few, &guarantee, &vector(&[(Dim::CPU, 1), (Dim::PODS, 1)])));
+    }
+
+    #[test]
+    fn being_due_nothing_of_it_is_not_being_due_any() {
+        let due = limits(&[(Dim::CPU, 0), (GPU, 2)]);
+        assert!(!is_due_any(&due, &vector(&[(Dim::CPU, 1), (Dim::MEMORY, 1)])));
+        assert!(is_due_any(&due, &vector(&[(Dim::CPU, 1), (GPU, 1)])));
+    }
+
+    #[test]
+    fn a_share_by_weight_gives_tasks_that_hold_what_it_has_too_much_of() {
+        let due = limits(&[(Dim::CPU, 4), (Dim::MEMORY, 9), (Dim::PODS, 2)]);
+        let task = vector(&[(Dim::CPU, 1), (Dim::PODS, 1)]);
+        assert!(!exceeds_due(&vector(&[(Dim::CPU, 4), (Dim::PODS, 2)]), &due, &task));
+        assert!(exceeds_due(&vector(&[(Dim::CPU, 5), (Dim::PODS, 2)]), &due, &task));
+        assert!(exceeds_due(&vector(&[(Dim::CPU, 4), (Dim::PODS, 3)]), &due, &task));
+        assert!(!exceeds_due(&vector(&[(Dim::MEMORY, 10)]), &due, &task));
     }
 }
