@@ -28,7 +28,10 @@ pub(super) fn place_jobs(scene: &mut Scene<'_, '_>, action: &'static str, portio
         .partition(|&job| scene.cluster.job(job).counts.pipelined() > 0);
     drive(scene, [reserved, fresh], |scene, job, sheet| {
         let sheet = sheet.get_or_insert_with(|| Sheet::of(scene, job, portion));
-        if sheet.is_done() { Turn::Passed } else { serve(scene, action, job, sheet) }
+        if sheet.is_done() {
+            return Turn::Passed;
+        }
+        serve(scene, (action, portion), job, sheet)
     });
 }
 
@@ -87,7 +90,12 @@ fn absent(scene: &Scene<'_, '_>, key: &JobKey) -> Verdict {
     }
 }
 
-fn serve(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity, sheet: &mut Sheet) -> Turn {
+fn serve(
+    scene: &mut Scene<'_, '_>,
+    (action, portion): (&'static str, Portion),
+    job: Entity,
+    sheet: &mut Sheet,
+) -> Turn {
     let mut statement = Statement::new(action);
     match place::job(scene, &mut statement, job, sheet, Bounds::Kept) {
         Reach::Ready => {
@@ -100,6 +108,14 @@ fn serve(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity, sheet: &m
             statement.commit(&mut scene.cluster, &mut scene.outcome.0);
             let verdict = explain::waiting(scene, job);
             scene.judge(job, Some(verdict));
+            Turn::Over
+        }
+        Reach::Short(shortfall)
+            if portion == Portion::BestEffort && shortfall.placed > 0 && shortfall.is_empty() =>
+        {
+            // All of these find a place: it is the rest of the gang that finds none, as was said.
+            statement.discard(&mut scene.cluster);
+            release_uncovered(scene, action, job);
             Turn::Over
         }
         Reach::Short(shortfall) => {

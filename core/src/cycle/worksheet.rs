@@ -17,7 +17,7 @@ use crate::world::{JobReadOnlyItem, READY, TaskReadOnlyItem, TaskStatus};
 pub(super) enum Portion {
     /// Tasks that ask for resources, and best-effort ones a mixed gang needs for its minimum.
     Requesting,
-    /// Best-effort tasks.
+    /// Best-effort tasks of other gangs.
     BestEffort,
 }
 
@@ -155,13 +155,14 @@ fn tasks_of<'a>(
     let best_effort = |task: &Entity| scene.cluster.task(*task).traits.best_effort;
     let others = members.iter().filter(|task| !best_effort(task)).count();
     // A gang that cannot reach its minimum without best-effort members places them with the rest:
-    // counting them before they have a place would bind a gang that is not whole.
+    // counting them before they have a place would bind a gang that is not whole. A turn of their
+    // own could not complete the gang, and would put its own failure over what is in the way.
     let mixed = others > 0 && others < job.spec.min_available as usize;
     members.iter().map(|&task| scene.cluster.task(task)).filter(move |task| {
         let open = matches!(task.status().0, TaskStatus::Pending | TaskStatus::Pipelined);
         let ours = match portion {
             Portion::Requesting => !task.traits.best_effort || mixed,
-            Portion::BestEffort => task.traits.best_effort,
+            Portion::BestEffort => task.traits.best_effort && !mixed,
         };
         open && ours && !task.traits.gated
     })

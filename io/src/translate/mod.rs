@@ -5,6 +5,7 @@ mod about;
 mod selector;
 mod node;
 mod pod;
+mod label;
 mod near;
 mod request;
 mod podgroup;

@@ -8,9 +8,10 @@ use muster_core::delta::{
 };
 use muster_core::ids::Name;
 
-use super::TranslateError;
 use super::about::{About, pairs};
+use super::label::is_key;
 use super::selector::label_selector;
+use super::{Fault, TranslateError};
 use crate::objects::{
     ContainerPort, LabelSelector, Namespace, ObjectKind, PodAffinity, PodAffinityTerm, PodSpec,
     TopologySpreadConstraint,
@@ -24,8 +25,13 @@ pub(super) fn namespace(namespace: &Namespace) -> Result<NamespaceFacts> {
     Ok(NamespaceFacts { name: about.name(), labels: pairs(&namespace.metadata.labels) })
 }
 
-/// All rules of a pod about others.
+/// All rules of a pod about others. One that makes no sense sets the pod aside, in a file too: the
+/// others can be scheduled without it.
 pub(super) fn facts(about: &About<'_>, spec: &PodSpec) -> Result<NearFacts> {
+    rules(about, spec).map_err(|error| TranslateError { fault: Fault::Object, ..error })
+}
+
+fn rules(about: &About<'_>, spec: &PodSpec) -> Result<NearFacts> {
     let (like, dislike) = (&spec.affinity.pod_affinity, &spec.affinity.pod_anti_affinity);
     let (near, far) = ("spec.affinity.podAffinity", "spec.affinity.podAntiAffinity");
     let mut wishes = preferred(about, like.as_ref(), near, 1)?;
@@ -134,6 +140,11 @@ fn own_values(
     if keys.is_empty() {
         return Ok(());
     }
+    if let Some(key) = keys.iter().find(|key| !is_key(key)) {
+        return Err(
+            about.fail(field, format!("{key:?} is not a label key; expected one such as app"))
+        );
+    }
     let Some(labels) = labels else {
         return Err(about.fail(field, "needs a labelSelector beside it"));
     };
@@ -146,15 +157,7 @@ fn own_values(
 }
 
 fn topology_key(about: &About<'_>, key: &str, field: &str) -> Result<Name> {
-    let part = |text: &str| {
-        let inner = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        let bytes = text.as_bytes();
-        let ends = [bytes.first(), bytes.last()];
-        bytes.iter().all(|&byte| inner(byte))
-            && ends.iter().all(|end| end.is_some_and(u8::is_ascii_alphanumeric))
-    };
-    let (prefix, name) = key.split_once('/').unwrap_or(("x", key));
-    if part(prefix) && part(name) && name.len() <= 63 {
+    if is_key(key) {
         return Ok(key.into());
     }
     let problem = if key.is_empty() {

@@ -135,16 +135,16 @@ fn toleration(
         "" | "Equal" => Some(Name::from(entry.value.as_str())),
         "Exists" if entry.value.is_empty() => None,
         "Exists" => {
-            return Err(about.fail(format!("{}.value", field()), "Exists takes no value"));
+            return Err(about.malformed(format!("{}.value", field()), "Exists takes no value"));
         }
         other => {
             let problem = format!("{other:?} is not an operator; expected Equal or Exists");
-            return Err(about.fail(format!("{}.operator", field()), problem));
+            return Err(about.malformed(format!("{}.operator", field()), problem));
         }
     };
     if entry.key.is_empty() && value.is_some() {
         let problem = "is missing; only operator Exists tolerates every key";
-        return Err(about.fail(format!("{}.key", field()), problem));
+        return Err(about.malformed(format!("{}.key", field()), problem));
     }
     let key = Some(Name::from(entry.key.as_str())).filter(|key| !key.is_empty());
     let effect = match entry.effect.as_str() {

@@ -5,6 +5,7 @@ use muster_core::ids::Name;
 
 use super::TranslateError;
 use super::about::About;
+use super::label::{is_key, is_value};
 use crate::objects::{self, LabelSelector, NodeSelectorTerm};
 
 /// Which operators a selector knows.
@@ -63,11 +64,11 @@ pub(super) fn label_selector(
     field: &str,
 ) -> Result<Vec<Requirement>, TranslateError> {
     let exact = selector.match_labels.iter().map(|(key, value)| {
-        Ok(Requirement {
-            key: key.as_str().into(),
-            operator: Operator::In,
-            values: vec![value.as_str().into()],
-        })
+        let field = || format!("{field}.matchLabels");
+        check_key(about, key, field)?;
+        check_value(about, value, || format!("{}[{key:?}]", field()))?;
+        let values = vec![value.as_str().into()];
+        Ok(Requirement { key: key.as_str().into(), operator: Operator::In, values })
     });
     let further = selector.match_expressions.iter().enumerate().map(|(at, entry)| {
         requirement(about, entry, Dialect::Label, || format!("{field}.matchExpressions[{at}]"))
@@ -81,9 +82,7 @@ fn requirement(
     dialect: Dialect,
     field: impl Fn() -> String,
 ) -> Result<Requirement, TranslateError> {
-    if entry.key.is_empty() {
-        return Err(about.malformed(format!("{}.key", field()), "is missing; expected a label key"));
-    }
+    check_key(about, &entry.key, || format!("{}.key", field()))?;
     let operator = match entry.operator.as_str() {
         "In" => Operator::In,
         "NotIn" => Operator::NotIn,
@@ -113,8 +112,44 @@ fn requirement(
     if let Some(problem) = complaint {
         return Err(about.malformed(format!("{}.values", field()), problem));
     }
+    if dialect == Dialect::Label {
+        for value in &entry.values {
+            check_value(about, value, || format!("{}.values", field()))?;
+        }
+    }
     let values = entry.values.iter().map(|value| Name::from(value.as_str())).collect();
     Ok(Requirement { key: entry.key.as_str().into(), operator, values })
+}
+
+fn check_key(
+    about: &About<'_>,
+    key: &str,
+    field: impl Fn() -> String,
+) -> Result<(), TranslateError> {
+    if is_key(key) {
+        return Ok(());
+    }
+    let problem = if key.is_empty() {
+        "is missing; expected a label key".to_owned()
+    } else {
+        format!("{key:?} is not a label key; expected one such as app or example.com/app")
+    };
+    Err(about.malformed(field(), problem))
+}
+
+fn check_value(
+    about: &About<'_>,
+    value: &str,
+    field: impl Fn() -> String,
+) -> Result<(), TranslateError> {
+    if is_value(value) {
+        return Ok(());
+    }
+    let problem = format!(
+        "{value:?} is not a label value; expected at most 63 letters, digits, '-', '_' and '.', \
+         beginning and ending with a letter or digit"
+    );
+    Err(about.malformed(field(), problem))
 }
 
 fn number_complaint(entry: &objects::Requirement) -> Option<String> {
