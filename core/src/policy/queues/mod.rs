@@ -6,6 +6,7 @@
 mod ceiling;
 mod divide;
 mod giving;
+mod kept;
 mod limit;
 mod room;
 mod surplus;
