@@ -2,13 +2,15 @@
 
 use bevy_ecs::entity::Entity;
 
+use super::kept::leaves_guarantees;
 use super::room::reclaimable;
 use crate::policy::{Desk, Evictions};
 use crate::resource::{Dim, ResourceNames, ResourceVec};
 use crate::verdict::{Reason, Verdict};
 use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem, lacking};
 
-/// May the queue, and every queue above it, take the request on top of what is used and held?
+/// May the queue, and every queue above it, take the request on top of what is used and held, and are
+/// others left what is guaranteed to them?
 ///
 /// The objection is [`Reason::QueueOverCapability`] where the queue's own capability is in the way and
 /// [`Reason::NotEnoughResources`] where what the cluster has left for it is.
@@ -19,7 +21,8 @@ pub(crate) fn fits(
     request: &ResourceVec,
 ) -> Result<(), Verdict> {
     let taken = |queue: &QueueReadOnlyItem<'_, '_>, dim: Dim| queue.usage.taken(dim);
-    check(cluster, names, queue.entity, request, taken)
+    check(cluster, names, queue.entity, request, taken)?;
+    leaves_guarantees(cluster, names, queue, request)
 }
 
 /// May a job be admitted: does what it still needs of its `minResources` fit below every ceiling on its
@@ -95,7 +98,7 @@ fn is_judged(queue: &QueueReadOnlyItem<'_, '_>, dim: Dim) -> bool {
 }
 
 /// The first resource by name that the request asks for and that is over.
-fn first_by_name(
+pub(super) fn first_by_name(
     names: &ResourceNames,
     request: &ResourceVec,
     over: impl Fn(Dim, i64) -> bool,

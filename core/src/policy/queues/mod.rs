@@ -5,6 +5,7 @@
 
 mod ceiling;
 mod divide;
+mod kept;
 mod limit;
 mod room;
 mod surplus;
