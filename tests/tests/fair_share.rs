@@ -252,11 +252,55 @@ fn path(shapes: &[Shape], at: usize) -> Vec<usize> {
     path
 }
 
+/// What is kept for the children of a queue, or for the top ones, and not used; without one of them.
+fn unused_below(case: &Case<'_>, at: Option<usize>, without: Option<usize>) -> i64 {
+    let children = (0..case.shapes.len()).filter(|&child| case.shapes[child].parent == at);
+    children.filter(|&child| Some(child) != without).map(|child| unused(case, child)).sum()
+}
+
+/// What is kept for a queue and not used, as far as it may use it.
+fn unused(case: &Case<'_>, at: usize) -> i64 {
+    let used = case.uses[&name(at)];
+    let open = (kept(case.shapes, at) - used).max(unused_below(case, Some(at), None));
+    open.min(ceiling(case.cpus, case.shapes, at) - used).max(0)
+}
+
+/// Queues after a decision.
+struct Case<'a> {
+    cpus: i64,
+    shapes: &'a [Shape],
+    uses: &'a BTreeMap<String, i64>,
+}
+
+/// Would one more pod of the queue take what is kept for others?
+fn intrudes(case: &Case<'_>, at: usize) -> bool {
+    let (mut others, mut below) = (0, None);
+    for above in path(case.shapes, at).into_iter().map(Some).chain([None]) {
+        others += unused_below(case, above, below);
+        let (used, most, own) = match above {
+            Some(above) => {
+                let most = ceiling(case.cpus, case.shapes, above);
+                (case.uses[&name(above)], most, kept(case.shapes, above))
+            }
+            None => (case.uses["root"], case.cpus, 0),
+        };
+        if above.is_some() && used + 1 + others <= own {
+            return false;
+        }
+        if others > 0 && used + 1 + others > most {
+            return true;
+        }
+        below = above;
+    }
+    false
+}
+
 proptest! {
     #![proptest_config(cases(96))]
 
-    /// With `capacity` a queue waits only because it, or one above it, is at its ceiling, or because
-    /// the cluster is full; and never is anybody above it.
+    /// With `capacity` a queue waits only because it, or one above it, is at its ceiling, because the
+    /// rest is kept for others, or because the cluster is full; never is anybody above it, and what
+    /// is kept stays free.
     #[test]
     fn capacity_leaves_nothing_idle_that_somebody_may_use((cpus, shapes) in any_tree()) {
         let mut scheduler = decided("name: capacity", objects(cpus, &shapes));
@@ -268,7 +312,14 @@ proptest! {
             let own = uses[&name(at)]
                 - below.filter(|&child| shapes[child].parent == Some(at)).map(|child| uses[&name(child)]).sum::<i64>();
             let full = path(&shapes, at).iter().any(|&above| uses[&name(above)] >= ceiling(cpus, &shapes, above));
-            prop_assert!(own == shape.pods as i64 || full || idle == 0, "queue {at} waits: {uses:?}");
+            let kept_off = intrudes(&Case { cpus, shapes: &shapes, uses: &uses }, at);
+            let wanted = shape.pods as i64;
+            prop_assert!(own == wanted || full || kept_off || idle == 0, "queue {at} waits: {uses:?}");
+        }
+        let top = (0..shapes.len()).filter(|&at| shapes[at].parent.is_none());
+        if top.map(|at| kept(&shapes, at)).sum::<i64>() <= cpus {
+            let case = Case { cpus, shapes: &shapes, uses: &uses };
+            prop_assert!(idle >= unused_below(&case, None, None), "{uses:?}");
         }
     }
 

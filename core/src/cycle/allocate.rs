@@ -44,16 +44,24 @@ fn eligible(scene: &mut Scene<'_, '_>, action: &'static str) -> Vec<Entity> {
         .filter(|job| job.counts.pending() + job.counts.pipelined() > 0)
         .map(|job| job.entity)
         .collect();
-    waiting.into_iter().filter(|&job| may_be_tried(scene, action, job)).collect()
+    let mut orphans = Vec::new();
+    let tried = waiting.into_iter().filter(|&job| may_be_tried(scene, job, &mut orphans)).collect();
+    // Jobs are met in the order they arrived in, which must not be seen.
+    orphans.sort_by_cached_key(|&job| scene.cluster.job(job).identity.key.clone());
+    for job in orphans {
+        release(scene, action, job);
+    }
+    tried
 }
 
-fn may_be_tried(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity) -> bool {
+/// Jobs whose group or queue is gone join the orphans: what is held for them is to be given up.
+fn may_be_tried(scene: &mut Scene<'_, '_>, job: Entity, orphans: &mut Vec<Entity>) -> bool {
     let item = scene.cluster.job(job);
     if !item.identity.present {
         let verdict = absent(scene, &item.identity.key);
         scene.judge(job, Some(verdict));
         // Nobody asks for the gang any more: its room is not kept for it.
-        release(scene, action, job);
+        orphans.push(job);
         return false;
     }
     // The most specific reason counts: what is wrong with the job itself before what keeps it out.
@@ -64,7 +72,7 @@ fn may_be_tried(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity) ->
     if let Err(verdict) = enqueue::queue_exists(scene, item.spec.queue) {
         scene.judge(job, Some(verdict));
         // A limit may hold again when the queue is back; room is not kept for a job past it.
-        release(scene, action, job);
+        orphans.push(job);
         return false;
     }
     if item.backoff.until.is_some_and(|until| until > scene.now.0) {
