@@ -323,6 +323,28 @@ proptest! {
         }
     }
 
+    /// With `proportion` a queue is due less than it wants only where it, or one above it, is due all
+    /// it may have, or where the whole cluster is divided; and nobody is due more than it may have.
+    #[test]
+    fn proportion_divides_all_that_somebody_in_the_tree_may_have((cpus, shapes) in any_tree()) {
+        let mut scheduler = decided("name: proportion", objects(cpus, &shapes));
+        let mut due_of = |queue: &str| {
+            let due = view(&mut scheduler, queue).deserved;
+            due.iter().find(|entry| &*entry.0 == "cpu").map_or(0, |entry| entry.1.milli_ceil())
+        };
+        let dues: Vec<i64> = (0..shapes.len()).map(|at| due_of(&name(at))).collect();
+        let all = due_of("root");
+        for (at, shape) in shapes.iter().enumerate() {
+            let most = |at: usize| ceiling(cpus, &shapes, at) * 1000;
+            let children = (0..shapes.len()).filter(|&child| shapes[child].parent == Some(at));
+            let own = dues[at] - children.map(|child| dues[child]).sum::<i64>();
+            let full = path(&shapes, at).into_iter().any(|above| dues[above] >= most(above));
+            let content = own >= shape.pods as i64 * 1000;
+            prop_assert!(content || full || all >= cpus * 1000, "queue {at} of {dues:?}");
+            prop_assert!(dues[at] <= most(at).max(kept(&shapes, at) * 1000), "queue {at} of {dues:?}");
+        }
+    }
+
     /// With `proportion` nobody is above its due or its ceiling, and every queue reaches its due unless
     /// the limits of a queue above it are in the way.
     #[test]

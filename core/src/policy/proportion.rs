@@ -176,20 +176,22 @@ fn apportion(claims: &Claims<'_>) -> Vec<Portion> {
     let below = claims.of_children(|at| claims.queues[at].usage.requested.clone());
     let mut portions: Vec<Portion> =
         terms.into_iter().map(|terms| Portion { deserved: Limits::default(), terms }).collect();
+    let kept_below = claims.of_children(|at| portions[at].terms.guarantee.clone());
     for dim in dims(claims) {
-        let sides: Vec<Claim> = claims
+        let mut sides: Vec<Claim> = claims
             .queues
             .iter()
             .zip(demands.iter().zip(&below))
-            .zip(&portions)
-            .map(|((queue, (demand, below)), portion)| {
+            .zip(portions.iter().zip(&kept_below))
+            .map(|((queue, (demand, below)), (portion, kept))| {
                 let wants = demand.get(dim).saturating_sub(below.get(dim)).max(0);
                 let ceiling = portion.terms.ceiling.as_ref().map_or(0, |most| most.get(dim)).max(0);
-                let kept = queue.guarantee.get(dim).max(0);
-                let floor = queue.capability.get(dim).map_or(kept, |limit| kept.min(limit));
+                // What is kept for its children is theirs.
+                let floor = portion.terms.guarantee.get(dim).saturating_sub(kept.get(dim)).max(0);
                 Claim { weight: queue.weight.max(1), floor, cap: wants.min(ceiling).max(floor) }
             })
             .collect();
+        cap_families(claims, &portions, dim, &mut sides);
         for (portion, due) in portions.iter_mut().zip(divide(claims.total.get(dim), &sides)) {
             portion.deserved.set(dim, due);
         }
@@ -203,6 +205,27 @@ fn apportion(claims: &Claims<'_>) -> Vec<Portion> {
         }
     }
     portions
+}
+
+/// Where a queue and those below it together may not have what each of them may, they divide what
+/// they may have: the rest is for others.
+fn cap_families(claims: &Claims<'_>, portions: &[Portion], dim: Dim, sides: &mut [Claim]) {
+    let mut families: Vec<Vec<usize>> = (0..sides.len()).map(|at| vec![at]).collect();
+    for &at in claims.top_down().iter().rev() {
+        let mut family = std::mem::take(&mut families[at]);
+        family.sort_unstable();
+        let most = portions[at].terms.ceiling.as_ref().map_or(0, |most| most.get(dim)).max(0);
+        let caps = family.iter().map(|&member| sides[member].cap);
+        if family.len() > 1 && caps.fold(0i64, i64::saturating_add) > most {
+            let own: Vec<Claim> = family.iter().map(|&member| sides[member]).collect();
+            for (&member, due) in family.iter().zip(divide(most, &own)) {
+                sides[member].cap = due.max(sides[member].floor);
+            }
+        }
+        if let Some(parent) = claims.queues[at].parent {
+            families[parent].extend(family);
+        }
+    }
 }
 
 /// Every resource the cluster has, or a queue wants or is guaranteed.
