@@ -4,7 +4,7 @@
 //! match a selector", "pods that have a certain rule" or "pods that take a port". Which tallies a task
 //! makes is fixed when it is taken in ([`Marks`]); the ledger moves the counts with all other totals.
 //! [`Near`] knows every selector and rule met, [`NearRules`] are those that concern one class, and
-//! [`Surroundings`] sums the counts up over zones, racks or whatever label a rule names, row by row as
+//! `Surroundings` sums the counts up over zones, racks or whatever label a rule names, row by row as
 //! rows change.
 
 mod registry;
