@@ -213,6 +213,8 @@ fn pod(name: &str, gang: Option<usize>, cores: usize, node: Option<usize>) -> Cl
         priority: None,
         priority_class: None,
         preemptable: None,
+        preempts: None,
+        cooldown_ms: 0,
         request: amounts(&request),
         constraints: Constraints::default(),
         claims: Vec::new(),

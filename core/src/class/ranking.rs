@@ -238,6 +238,11 @@ impl Ranking {
         bar
     }
 
+    /// Is the row closed to the class whoever leaves it?
+    pub fn is_barred_for_good(&self, row: u32) -> bool {
+        self.bars[row as usize].later.is_lasting()
+    }
+
     /// What keeps the class off each row.
     pub fn bars(&self) -> impl Iterator<Item = Bar> + '_ {
         (0..self.bars.len() as u32).map(|row| self.bar(row))

@@ -13,7 +13,7 @@ use crate::verdict::{Reason, Verdict};
 use crate::world::TaskStatus;
 
 /// A gang that is covered, but not by what is free now.
-pub(super) fn waiting(scene: &Scene<'_, '_>, job: Entity) -> Verdict {
+pub(crate) fn waiting(scene: &Scene<'_, '_>, job: Entity) -> Verdict {
     let counts = scene.cluster.job(job).counts;
     let message = format!(
         "room is held for {} pods on nodes that are being freed; {} of {} have a place",

@@ -16,7 +16,7 @@ use crate::world::{READY, TaskStatus};
 
 /// How far a placement got.
 #[derive(Clone, Debug)]
-pub(super) enum Reach {
+pub(crate) enum Reach {
     /// Enough has a place.
     Ready,
     /// Enough has a place or room held.
@@ -27,13 +27,13 @@ pub(super) enum Reach {
 
 /// What a placement failed on.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shortfall {
+pub(crate) struct Shortfall {
     /// Tasks that found a place or room before it failed.
-    pub(super) placed: u32,
+    pub(crate) placed: u32,
     /// Classes that found none, in the order they failed.
-    pub(super) classes: Vec<ClassId>,
+    pub(crate) classes: Vec<ClassId>,
     /// A queue's objection, with the class of tasks it was about.
-    pub(super) objection: Option<(ClassId, Verdict)>,
+    pub(crate) objection: Option<(ClassId, Verdict)>,
 }
 
 impl Shortfall {
@@ -52,15 +52,32 @@ impl Shortfall {
 
 /// Do topology wishes bind?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bounds {
+pub(crate) enum Bounds {
     /// Yes.
     Kept,
     /// No: to see whether they are what a placement fails on.
     Ignored,
 }
 
+/// When a job has enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Enough {
+    /// When it may be bound; room that is not free yet is held for as many as there is.
+    Ready,
+    /// As soon as free and held room cover its minimum: nobody makes way for its surplus.
+    Covered,
+}
+
+/// Where, how strictly and how far a job is placed.
+#[derive(Clone, Copy, Debug)]
+struct Scope<'a> {
+    rows: Rows<'a>,
+    bounds: Bounds,
+    enough: Enough,
+}
+
 /// Rows that may be used; none is all of them.
-type Rows<'a> = Option<&'a [u32]>;
+pub(crate) type Rows<'a> = Option<&'a [u32]>;
 
 /// Places tasks of a job until it is ready or none is left.
 pub(super) fn job(
@@ -72,8 +89,20 @@ pub(super) fn job(
 ) -> Reach {
     let space = search_space(scene, job, None, bounds);
     within(scene, statement, job, space.as_ref(), None, sheet, |scene, statement, sheet, rows| {
-        parts(scene, statement, job, sheet, rows, bounds)
+        parts(scene, statement, job, sheet, Scope { rows, bounds, enough: Enough::Ready })
     })
+}
+
+/// Places tasks of a job on some rows until its minimum is covered; its sub-groups keep their wishes.
+pub(crate) fn covering(
+    scene: &mut Scene<'_, '_>,
+    statement: &mut Statement,
+    job: Entity,
+    sheet: &mut Sheet,
+    rows: Rows<'_>,
+) -> Reach {
+    let scope = Scope { rows, bounds: Bounds::Kept, enough: Enough::Covered };
+    parts(scene, statement, job, sheet, scope)
 }
 
 fn search_space(
@@ -158,22 +187,23 @@ fn parts(
     statement: &mut Statement,
     job: Entity,
     sheet: &mut Sheet,
-    rows: Rows<'_>,
-    bounds: Bounds,
+    scope: Scope<'_>,
 ) -> Reach {
     let before = statement.checkpoint();
     let mut short = Shortfall::default();
     for part in sheet.open_parts() {
         let start = statement.checkpoint();
-        let space = part.subgroup.and_then(|at| search_space(scene, job, Some(at), bounds));
+        let space = part.subgroup.and_then(|at| search_space(scene, job, Some(at), scope.bounds));
         let reach = within(
             scene,
             statement,
             job,
             space.as_ref(),
-            rows,
+            scope.rows,
             part,
-            |scene, statement, part, rows| tasks(scene, statement, job, part, rows),
+            |scene, statement, part, rows| {
+                tasks(scene, statement, job, part, Scope { rows, ..scope })
+            },
         );
         if let Reach::Short(shortfall) = reach {
             if part.subgroup.is_some() {
@@ -181,8 +211,10 @@ fn parts(
             }
             short.merge(shortfall);
         }
-        if statement.checkpoint() > before && scene.policies.job_ready(&scene.cluster.job(job)) {
-            return Reach::Ready;
+        if statement.checkpoint() > before
+            && let Some(reach) = enough(scope, served(scene, job, None))
+        {
+            return reach;
         }
     }
     let item = scene.cluster.job(job);
@@ -201,7 +233,7 @@ fn tasks(
     statement: &mut Statement,
     job: Entity,
     part: &mut Part,
-    rows: Rows<'_>,
+    scope: Scope<'_>,
 ) -> Reach {
     let mut short = Shortfall::default();
     let mut late = Late::default();
@@ -216,7 +248,7 @@ fn tasks(
             late.keep(scene, task, class);
             continue;
         }
-        match one(scene, statement, job, task, rows) {
+        match one(scene, statement, job, task, scope.rows) {
             Placement::Kept => {}
             Placement::Refused(objection) => {
                 short.objection.get_or_insert((class, objection));
@@ -227,8 +259,8 @@ fn tasks(
             }
             Placement::Placed => {
                 short.placed += 1;
-                if matches!(served(scene, job, part.subgroup), Some(Reach::Ready)) {
-                    return Reach::Ready;
+                if let Some(reach) = enough(scope, served(scene, job, part.subgroup)) {
+                    return reach;
                 }
             }
         }
@@ -268,6 +300,14 @@ impl Late {
         }
         self.round.next()
     }
+}
+
+/// How far it got, if that is far enough to stop.
+fn enough(scope: Scope<'_>, reach: Option<Reach>) -> Option<Reach> {
+    reach.filter(|reach| match scope.enough {
+        Enough::Ready => matches!(reach, Reach::Ready),
+        Enough::Covered => !matches!(reach, Reach::Short(_)),
+    })
 }
 
 /// Has the part what it needs: the sub-group its size, the job its minimum?
@@ -339,6 +379,17 @@ fn one(
     };
     debug_assert!(done.is_ok(), "sheets hold only pending and pipelined tasks");
     Placement::Placed
+}
+
+/// Finds a place or room for one task on some rows.
+pub(crate) fn one_task(
+    scene: &mut Scene<'_, '_>,
+    statement: &mut Statement,
+    job: Entity,
+    task: Entity,
+    rows: Rows<'_>,
+) -> bool {
+    matches!(one(scene, statement, job, task, rows), Placement::Placed | Placement::Kept)
 }
 
 /// Turns a reservation into a place if the room is free by now; none, and the reservation is gone, if

@@ -7,3 +7,4 @@ pub mod fit;
 pub mod sum;
 pub mod overbooked;
 pub mod ratio;
+pub mod roi;

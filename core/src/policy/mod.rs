@@ -31,6 +31,7 @@ mod strategy;
 
 pub use bar::{Bar, Obstacle};
 pub use evict::{Ballot, EvictPurpose, Evictor};
+pub(crate) use queues::upwards;
 pub use queues::{Claims, Portion, QueueClaim, Wants};
 pub use tiers::{OrderKey, Policies};
 
@@ -191,6 +192,8 @@ pub enum Evictions {
 pub enum Purpose {
     /// Placing tasks in free room.
     Allocate,
+    /// Making room by evictions.
+    Evict,
 }
 
 /// Where a job may be placed: groups of domains in order of preference; the first group in which any

@@ -35,8 +35,8 @@ pub use fingerprint::fingerprint;
 pub use groups::{Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups};
 pub use index::{Directory, JobKey};
 pub use job::{
-    JobAllocated, JobBackoff, JobCounts, JobIdentity, JobMembers, JobOverdue, JobSpec, JobVerdict,
-    READY, Role, SubGroup,
+    JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobMembers, JobOverdue,
+    JobSpec, JobVerdict, READY, Role, SubGroup,
 };
 pub use names::{Names, PriorityClasses};
 pub use node::{
@@ -55,7 +55,7 @@ pub use stake::{JobStake, lacking};
 pub use symbol::{Symbol, Symbols};
 pub use task::{
     Assumed, Assumption, Labels, LastTransaction, Membership, Observed, PrioritySource, Request,
-    RequestTail, Seat, TaskIdentity, TaskStatus, TaskTraits, status_of,
+    RequestTail, RunsSince, Seat, TaskIdentity, TaskStatus, TaskTraits, status_of,
 };
 pub(crate) use view::view_queue;
 pub use view::{jobs, pods, queues};

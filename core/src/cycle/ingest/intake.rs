@@ -194,6 +194,7 @@ impl Intake<'_, '_> {
         item.identity.created = facts.created;
         item.identity.present = true;
         item.spec.min_available = facts.min_member;
+        item.spec.preemptable = facts.preemptable.unwrap_or(true);
         item.spec.priority_class.clone_from(&facts.priority_class);
         item.spec.priority = priority;
         item.spec.min_resources = min_resources;
