@@ -30,7 +30,7 @@ pub use audit::audit;
 pub(crate) use audit::group_uses;
 pub use budget::{Budget, BudgetCounts, BudgetId, Budgets, Guards};
 pub use cluster::Cluster;
-pub use domain::{DomainIndex, DomainSpec, DomainSpot, DomainTotals};
+pub use domain::{DomainIndex, DomainSpec, DomainSpot, DomainTotals, node_debt};
 pub use fingerprint::fingerprint;
 pub use groups::{Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups};
 pub use index::{Directory, JobKey};
