@@ -223,6 +223,11 @@ impl Ranking {
         }
     }
 
+    /// May the row serve the class at all, now or later?
+    pub fn is_open(&self, row: u32) -> bool {
+        self.ranks[row as usize] != CLOSED
+    }
+
     /// How the request fits the row.
     pub fn fit(&self, row: u32) -> Fit {
         fit_of(self.rank(row))
@@ -342,6 +347,11 @@ impl Rankings {
         ranking.last_used = self.cycle;
         ranking.refresh(rules.classes.get(class), nodes, log, rules);
         ranking
+    }
+
+    /// The ranking of a class as it was when it was last asked for.
+    pub fn latest(&self, class: ClassId) -> Option<&Ranking> {
+        self.by_class.get(class.0 as usize)?.as_deref()
     }
 
     /// Ends a cycle: rankings nobody asked for in a while are dropped, and the longest unused ones

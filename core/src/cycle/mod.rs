@@ -14,6 +14,8 @@ mod allocate;
 mod backfill;
 mod drive;
 mod worksheet;
+mod prospect;
+mod filling;
 mod place;
 mod explain;
 mod reflect;

@@ -74,10 +74,12 @@ pub enum Point {
     Overused,
     /// May the queue take one more task of a class?
     Allocatable,
-    /// How good is a plan that put a job into a domain?
+    /// How good is a domain for a job or sub-group?
     DomainScore,
     /// Within which domains may a job or sub-group be placed?
     SearchSpace,
+    /// Which parts of a domain are to be filled one after the other?
+    InnerDomains,
     /// Which sub-group of a job is placed next.
     SubGroupOrder,
     /// Who may be evicted for a task of the same queue.
@@ -100,13 +102,13 @@ pub enum Point {
 
 impl Point {
     /// Number of points.
-    pub const COUNT: usize = 22;
+    pub const COUNT: usize = 23;
 
     /// The flag that switches a plugin's part at this point.
     pub fn gate(self) -> Option<Gate> {
         match self {
             Self::Filter => Some(Gate::Predicate),
-            Self::Score => Some(Gate::NodeOrder),
+            Self::Score | Self::InnerDomains => Some(Gate::NodeOrder),
             Self::JobOrder => Some(Gate::JobOrder),
             Self::QueueOrder => Some(Gate::QueueOrder),
             Self::TaskOrder => Some(Gate::TaskOrder),
@@ -298,6 +300,11 @@ pub trait Policy: Send + Sync {
         true
     }
 
+    /// How many more tasks must have a place, at least, before it may be ready.
+    fn job_lacks(&self, _job: &JobReadOnlyItem<'_, '_>) -> u32 {
+        0
+    }
+
     /// May what was placed be held as a reservation?
     fn job_pipelined(&self, _job: &JobReadOnlyItem<'_, '_>) -> Vote {
         Vote::Abstain
@@ -366,14 +373,27 @@ pub trait Policy: Send + Sync {
         None
     }
 
-    /// How good a plan is that put the job into the domain; the highest sum wins.
+    /// How good the domain is for the job or sub-group; the highest sum is tried first. `asks` is
+    /// what all of its waiting tasks ask for together. Asked before any of them is placed there.
     fn domain_score(
         &self,
         _cluster: &Cluster<'_, '_>,
-        _job: &JobReadOnlyItem<'_, '_>,
+        _unit: Unit<'_>,
+        _asks: &ResourceVec,
         _domain: Entity,
     ) -> i64 {
         0
+    }
+
+    /// Domains inside a domain, or inside the cluster, that the unit is to fill one after the other
+    /// instead of going to the best nodes wherever they are; none is no opinion.
+    fn inner_domains(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _unit: Unit<'_>,
+        _domain: Option<Entity>,
+    ) -> Vec<Entity> {
+        Vec::new()
     }
 
     /// Key of a sub-group among those of its job; `members` are its tasks in every status.

@@ -223,6 +223,11 @@ impl Policies {
         self.at(Point::JobReady).all(|policy| policy.job_ready(job))
     }
 
+    /// Tasks that must have a place before the job may be ready: as many as any plugin misses.
+    pub fn job_lacks(&self, job: &JobReadOnlyItem<'_, '_>) -> u32 {
+        self.at(Point::JobReady).map(|policy| policy.job_lacks(job)).max().unwrap_or(0)
+    }
+
     /// Reservation: a rejection ends it, a permit ends it at its tier, silence agrees.
     pub fn job_pipelined(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
         for tier in self.tiers_at(Point::JobPipelined) {
@@ -318,15 +323,29 @@ impl Policies {
         self.at(Point::SearchSpace).find_map(|policy| policy.search_space(cluster, unit, purpose))
     }
 
-    /// Score of a plan within a domain: the sum over plugins.
+    /// Score of a domain: the sum over plugins.
     pub fn domain_score(
         &self,
         cluster: &Cluster<'_, '_>,
-        job: &JobReadOnlyItem<'_, '_>,
+        unit: Unit<'_>,
+        asks: &ResourceVec,
         domain: Entity,
     ) -> i64 {
-        let scores = self.at(Point::DomainScore).map(|p| p.domain_score(cluster, job, domain));
-        scores.sum()
+        let plugins = self.at(Point::DomainScore);
+        let scores = plugins.map(|policy| policy.domain_score(cluster, unit, asks, domain));
+        scores.fold(0, i64::saturating_add)
+    }
+
+    /// Parts of a domain that are filled one after the other: the first answer counts.
+    pub fn inner_domains(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        unit: Unit<'_>,
+        domain: Option<Entity>,
+    ) -> Vec<Entity> {
+        let plugins = self.at(Point::InnerDomains);
+        let mut answers = plugins.map(|policy| policy.inner_domains(cluster, unit, domain));
+        answers.find(|parts| !parts.is_empty()).unwrap_or_default()
     }
 }
 
