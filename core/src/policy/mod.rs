@@ -44,8 +44,8 @@ use crate::near::{NearFilters, NearScores};
 use crate::resource::{ResourceNames, ResourceVec};
 use crate::verdict::Verdict;
 use crate::world::{
-    Around, Cluster, JobReadOnlyItem, NodeColumns, QueueReadOnlyItem, Quotas, Symbols,
-    TaskReadOnlyItem,
+    Around, Cluster, DomainTotals, JobReadOnlyItem, NodeColumns, QueueReadOnlyItem, Quotas,
+    Symbols, TaskReadOnlyItem,
 };
 
 /// A place in the cycle where plugins have a say.
@@ -80,6 +80,8 @@ pub enum Point {
     SearchSpace,
     /// Which parts of a domain are to be filled one after the other?
     InnerDomains,
+    /// What does being in a domain add to the score of a node?
+    DomainPull,
     /// Which sub-group of a job is placed next.
     SubGroupOrder,
     /// Who may be evicted for a task of the same queue.
@@ -102,13 +104,13 @@ pub enum Point {
 
 impl Point {
     /// Number of points.
-    pub const COUNT: usize = 23;
+    pub const COUNT: usize = 24;
 
     /// The flag that switches a plugin's part at this point.
     pub fn gate(self) -> Option<Gate> {
         match self {
             Self::Filter => Some(Gate::Predicate),
-            Self::Score | Self::InnerDomains => Some(Gate::NodeOrder),
+            Self::Score | Self::InnerDomains | Self::DomainPull => Some(Gate::NodeOrder),
             Self::JobOrder => Some(Gate::JobOrder),
             Self::QueueOrder => Some(Gate::QueueOrder),
             Self::TaskOrder => Some(Gate::TaskOrder),
@@ -235,6 +237,19 @@ pub trait Policy: Send + Sync {
 
     /// Adds its score for each node, in units of [`crate::kernel::ratio::SCORE_SCALE`].
     fn score(&self, _pairing: &Pairing<'_>, _scale: I64Vec2, _scores: &mut [i64]) {}
+
+    /// What being in a domain of a tier adds to the score of each node inside it, for a task that may
+    /// go anywhere; without sums, what being in no domain of that tier adds. `at` is the index of the
+    /// tier in the list of all, of which the last is that of the cluster and never asked for.
+    fn domain_pull(
+        &self,
+        _class: &Class,
+        _tiers: &[u64],
+        _at: usize,
+        _totals: Option<&DomainTotals>,
+    ) -> i64 {
+        0
+    }
 
     /// Which rules about other pods bar nodes; asked at [`Point::Filter`].
     fn near_filters(&self) -> NearFilters {

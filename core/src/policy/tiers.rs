@@ -18,7 +18,7 @@ use crate::ids::{Name, TimeMs};
 use crate::near::{NearFilters, NearScores};
 use crate::resource::{ResourceNames, ResourceVec};
 use crate::verdict::Verdict;
-use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem, TaskReadOnlyItem};
+use crate::world::{Cluster, DomainTotals, JobReadOnlyItem, QueueReadOnlyItem, TaskReadOnlyItem};
 
 struct Entry {
     tier: usize,
@@ -151,6 +151,18 @@ impl Policies {
         for (policy, &scale) in self.at(Point::Score).zip(scales) {
             policy.score(pairing, scale, scores);
         }
+    }
+
+    /// What a domain adds to the scores of its nodes: the sum over plugins.
+    pub fn domain_pull(
+        &self,
+        class: &Class,
+        tiers: &[u64],
+        at: usize,
+        totals: Option<&DomainTotals>,
+    ) -> i64 {
+        let pulls = self.at(Point::DomainPull).map(|one| one.domain_pull(class, tiers, at, totals));
+        pulls.fold(0, i64::saturating_add)
     }
 
     /// Job order: the first plugin that tells two jobs apart decides.

@@ -7,13 +7,19 @@
 //! of their own are placed one by one inside the job's domain. A gang that partly runs stays in a
 //! domain that contains what runs.
 //!
+//! Pods without a wish are drawn to nodes in no domain, and else to fuller domains, so that free ones
+//! stay whole: the score is the mean over tiers of how full the pod would leave the domain around the
+//! node, each tier weighted by a power of `fading`.
+//!
 //! Arguments: `weight` 1, `hypernode.binpack.cpu` 1, `hypernode.binpack.memory` 1,
-//! `hypernode.binpack.resources` and `hypernode.binpack.resources.<name>` 1 each.
+//! `hypernode.binpack.resources` and `hypernode.binpack.resources.<name>` 1 each,
+//! `hypernode.binpack.normal-pod.enable` true, `hypernode.binpack.normal-pod.fading` 0.8.
 
 use bevy_ecs::entity::Entity;
 
 use super::weights::weights;
 use super::{Point, Policy, Purpose, SearchSpace, Unit};
+use crate::class::Class;
 use crate::config::Arguments;
 use crate::delta::{TierRef, TopologyMode, TopologyWish};
 use crate::kernel::ratio::SCORE_SCALE;
@@ -24,12 +30,38 @@ use crate::world::{Cluster, DomainTotals, TaskStatus};
 pub(super) struct Topology {
     weight: i64,
     dims: Vec<(Dim, i64)>,
+    /// Are pods without a wish drawn to fuller domains?
+    pulls: bool,
+    /// How much each further tier counts for them, in parts of [`WHOLE`].
+    fading: i128,
 }
+
+/// One, where fractions of it are weights.
+const WHOLE: i128 = 1_000_000_000;
 
 impl Topology {
     pub(super) fn new(arguments: &Arguments, names: &mut ResourceNames) -> Self {
         let dims = weights(arguments, "hypernode.binpack", names);
-        Self { weight: arguments.int("weight", 1), dims }
+        let weight = arguments.int("weight", 1);
+        let pulls = arguments.bool("hypernode.binpack.normal-pod.enable", true) && weight > 0;
+        let fading = arguments.float("hypernode.binpack.normal-pod.fading", 0.8);
+        // A number as written in a file; from here on whole numbers decide.
+        let fading = (fading.clamp(0.0, 1000.0) * WHOLE as f64).round() as i128;
+        Self { weight, dims, pulls, fading }
+    }
+
+    /// How much a tier counts: one for tier 1, and for each further one `fading` of the one below.
+    fn tier_weight(&self, tier: u64) -> i128 {
+        let (mut weight, mut power, mut left) = (WHOLE, self.fading, tier.saturating_sub(1));
+        while left > 0 {
+            // Beyond this size weights are a slip of the pen; they stay in order and in range.
+            if left % 2 == 1 {
+                weight = (weight * power / WHOLE).min(WHOLE * WHOLE);
+            }
+            power = (power * power / WHOLE).min(WHOLE * WHOLE);
+            left /= 2;
+        }
+        weight
     }
 }
 
@@ -39,7 +71,9 @@ impl Policy for Topology {
     }
 
     fn points(&self) -> &'static [Point] {
-        &[Point::SearchSpace, Point::DomainScore, Point::InnerDomains]
+        const ALL: [Point; 4] =
+            [Point::SearchSpace, Point::DomainScore, Point::InnerDomains, Point::DomainPull];
+        if self.pulls { &ALL } else { &ALL[..3] }
     }
 
     fn search_space(
@@ -68,6 +102,23 @@ impl Policy for Topology {
             groups.push(vec![None]);
         }
         Some(SearchSpace { groups })
+    }
+
+    fn domain_pull(
+        &self,
+        class: &Class,
+        tiers: &[u64],
+        at: usize,
+        totals: Option<&DomainTotals>,
+    ) -> i64 {
+        let whole: i128 = tiers.iter().map(|&tier| self.tier_weight(tier)).sum();
+        if whole == 0 {
+            return 0;
+        }
+        let full =
+            totals.map_or(100 * SCORE_SCALE, |totals| fullness(&self.dims, &class.request, totals));
+        let pull = i128::from(full) * self.tier_weight(tiers[at]) / whole;
+        i64::try_from(pull).unwrap_or(i64::MAX).saturating_mul(self.weight)
     }
 
     fn inner_domains(
@@ -173,4 +224,52 @@ fn rows_in_use(cluster: &Cluster<'_, '_>, unit: Unit<'_>) -> Vec<u32> {
 fn contains(cluster: &Cluster<'_, '_>, domain: Entity, rows: &[u32]) -> bool {
     let spot = cluster.domain(domain).spot;
     rows.iter().all(|row| spot.rows.binary_search(row).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ArgumentValue::{self, Bool, Float};
+
+    fn plugin(given: &[(&str, ArgumentValue)]) -> Topology {
+        let given = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+        Topology::new(&Arguments(given.collect()), &mut ResourceNames::default())
+    }
+
+    #[test]
+    fn further_tiers_fade() {
+        let fading = |value| plugin(&[("hypernode.binpack.normal-pod.fading", Float(value))]);
+        let weights = |plugin: Topology| [0, 1, 2, 3].map(|tier| plugin.tier_weight(tier));
+        assert_eq!(weights(plugin(&[])), [WHOLE, WHOLE, 800_000_000, 640_000_000]);
+        assert_eq!(weights(fading(0.0)), [WHOLE, WHOLE, 0, 0], "only the closest tier counts");
+        assert_eq!(weights(fading(1.0)), [WHOLE; 4]);
+        assert_eq!(fading(0.8).tier_weight(u64::from(u32::MAX)), 0, "absurd tiers end, and fade");
+        assert!(fading(1000.0).tier_weight(u64::from(u32::MAX)) > 0, "and stay in range");
+    }
+
+    #[test]
+    fn switched_off_it_pulls_nobody() {
+        let off = plugin(&[("hypernode.binpack.normal-pod.enable", Bool(false))]);
+        assert!(!off.points().contains(&Point::DomainPull));
+        assert!(plugin(&[]).points().contains(&Point::DomainPull));
+    }
+
+    #[test]
+    fn fullness_is_the_mean_of_what_is_asked_for_and_nothing_beyond_the_brim() {
+        let vector = |cpu, memory| {
+            let mut vector = ResourceVec::default();
+            vector.set(Dim::CPU, cpu);
+            vector.set(Dim::MEMORY, memory);
+            vector
+        };
+        let mut totals = DomainTotals { allocatable: vector(100, 10), ..DomainTotals::default() };
+        totals.used = vector(40, 1);
+        totals.pipelined = vector(10, 0);
+        let dims = [(Dim::CPU, 1), (Dim::MEMORY, 3)];
+        let points = |asks: ResourceVec| fullness(&dims, &asks, &totals) / SCORE_SCALE;
+        assert_eq!(points(vector(10, 0)), 60, "what is not asked for does not count");
+        assert_eq!(points(vector(10, 1)), (60 + 3 * 20) / 4);
+        assert_eq!(points(vector(51, 1)), 0, "over in one is no good in all");
+        assert_eq!(points(vector(0, 0)), 0);
+    }
 }

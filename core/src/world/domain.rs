@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Component, Resource};
 
+use super::knots::Knots;
 use crate::delta::DomainFacts;
 use crate::ids::Name;
 use crate::resource::{Lanes, ResourceVec};
@@ -82,6 +83,10 @@ pub struct DomainIndex {
     /// Domains directly inside each domain, in the order of names; those inside no other are inside
     /// the cluster, which has no entity.
     pub inner: BTreeMap<Option<Entity>, Vec<Entity>>,
+    /// The same in numbers.
+    pub knots: Knots,
+    /// Counts how often the tree was drawn.
+    pub version: u64,
 }
 
 impl DomainIndex {
@@ -93,6 +98,13 @@ impl DomainIndex {
 
 impl Default for DomainIndex {
     fn default() -> Self {
-        Self { tiers: Vec::new(), tier_names: Vec::new(), root: 1, inner: BTreeMap::new() }
+        Self {
+            tiers: Vec::new(),
+            tier_names: Vec::new(),
+            root: 1,
+            inner: BTreeMap::new(),
+            knots: Knots::default(),
+            version: 0,
+        }
     }
 }

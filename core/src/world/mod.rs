@@ -13,6 +13,7 @@ mod queue;
 mod stake;
 mod quota;
 mod domain;
+mod knots;
 mod volume;
 mod rows;
 mod index;
@@ -38,6 +39,7 @@ pub use job::{
     JobAllocated, JobBackoff, JobCounts, JobIdentity, JobMembers, JobOverdue, JobSpec, JobVerdict,
     READY, Role, SubGroup,
 };
+pub use knots::{DomainView, Knots};
 pub use names::{Names, PriorityClasses};
 pub use node::{
     Allocatable, ChangeLog, ClusterTotals, ClusterUse, DomainPath, Idle, LogMark, NodeColumns,

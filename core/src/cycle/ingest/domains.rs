@@ -21,8 +21,8 @@ use crate::ids::Name;
 use crate::kernel::sum::sum_rows;
 use crate::resource::{Lanes, ResourceVec, Tail};
 use crate::world::{
-    Cluster, Directory, DomainIndex, DomainPath, DomainSpec, DomainSpot, DomainTotals, NodePlace,
-    NodeTails, node_debt,
+    Cluster, Directory, DomainIndex, DomainPath, DomainSpec, DomainSpot, DomainTotals, Knots,
+    NodePlace, NodeTails, node_debt,
 };
 
 /// Draws the tree anew, given the nodes that came, went or changed labels.
@@ -181,7 +181,8 @@ impl Plan {
         let rows = self.all_rows();
         // The parameters are queries and resources that always exist: the system runs.
         let totals = world.run_system_cached_with(sums, rows.clone()).unwrap_or_default();
-        let mut index = DomainIndex::default();
+        let version = world.get_resource::<DomainIndex>().map_or(0, |index| index.version);
+        let mut index = DomainIndex { version: version + 1, ..DomainIndex::default() };
         let mut tiers: BTreeMap<u32, Vec<Entity>> = BTreeMap::new();
         for draft in &self.drafts {
             index.root = index.root.max(u64::from(draft.facts.tier) + 1);
@@ -207,6 +208,7 @@ impl Plan {
             note_fault(world, draft);
         }
         self.forget_idle(world);
+        number(world);
     }
 
     /// Rows of each domain, those of the domains inside it included, ascending.
@@ -269,6 +271,30 @@ impl Plan {
             }
         }
     }
+}
+
+/// Numbers the tree, once the table of domains has its final rows.
+fn number(world: &mut World) {
+    // The parameters are queries that always exist: the system runs.
+    let rows = world.run_system_cached(table_rows).unwrap_or_default();
+    let mut paths = world.query::<(&NodePlace, &DomainPath)>();
+    let mut by_row: Vec<&[Entity]> = vec![&[]; paths.iter(world).count()];
+    for (place, path) in paths.iter_manual(world) {
+        by_row[place.row as usize] = &path.0;
+    }
+    let place = |domain: Entity| {
+        let parent = world.get::<DomainSpot>(domain)?.parent;
+        Some((parent, *rows.get(&domain)?))
+    };
+    let knots = Knots::new(world.resource::<DomainIndex>(), place, by_row.into_iter());
+    world.resource_mut::<DomainIndex>().knots = knots;
+}
+
+/// The row of each domain in its table.
+fn table_rows(cluster: Cluster<'_, '_>) -> BTreeMap<Entity, u32> {
+    let Ok(mut tables) = cluster.domains.contiguous_iter() else { return BTreeMap::new() };
+    let entities = tables.next().map_or(&[][..], |table| table.entity);
+    entities.iter().enumerate().map(|(row, &domain)| (domain, row as u32)).collect()
 }
 
 fn write_domain(world: &mut World, entity: Entity, spot: DomainSpot, totals: DomainTotals) {
