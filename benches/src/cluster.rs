@@ -200,7 +200,12 @@ fn group(index: usize, members: usize) -> ClusterDelta {
     }))
 }
 
-fn pod(name: &str, gang: Option<usize>, cores: usize, node: Option<usize>) -> ClusterDelta {
+pub(crate) fn pod(
+    name: &str,
+    gang: Option<usize>,
+    cores: usize,
+    node: Option<usize>,
+) -> ClusterDelta {
     let request = [("cpu", cores as i64), ("memory", 1 << 30), ("pods", 1)];
     ClusterDelta::Pod(Box::new(PodFacts {
         key: ObjectKey::new("default", name),

@@ -51,6 +51,7 @@ impl Scene<'_, '_> {
             symbols: &self.symbols,
             tuning: &self.settings.tuning,
             around: Around {
+                domains: self.cluster.domain_view(),
                 volumes: &self.cluster.volumes,
                 groups: &self.cluster.groups,
                 images: &self.cluster.images,

@@ -1,5 +1,7 @@
 //! Why a job waits, in a stable code and numbers.
 
+mod topology;
+
 use bevy_ecs::entity::Entity;
 
 use super::drive::Scene;
@@ -31,19 +33,33 @@ pub(super) fn shortfall(
     shortfall: &Shortfall,
     lacks: &Lacks,
 ) -> Verdict {
+    if wants_topology(scene, job) && !is_refused(shortfall) {
+        let sheet = Sheet::of(scene, job, Portion::Requesting);
+        return match anywhere(scene, job, &sheet) {
+            Ok(()) => topology::unsatisfied(scene, job, &sheet),
+            // Not even then: what is in the way has nothing to do with domains.
+            Err((short, lacks)) => plain_shortfall(scene, job, &short, &lacks),
+        };
+    }
+    plain_shortfall(scene, job, shortfall, lacks)
+}
+
+/// Did nothing fail but what a queue may have?
+fn is_refused(shortfall: &Shortfall) -> bool {
+    shortfall.objection.is_some() && shortfall.classes.is_empty()
+}
+
+/// A gang that could not be placed, wherever that was tried.
+fn plain_shortfall(
+    scene: &mut Scene<'_, '_>,
+    job: Entity,
+    shortfall: &Shortfall,
+    lacks: &Lacks,
+) -> Verdict {
     if let Some((class, objection)) = &shortfall.objection
-        && shortfall.classes.is_empty()
+        && is_refused(shortfall)
     {
         return refusal(scene, job, (*class, objection), shortfall.placed, lacks);
-    }
-    if wants_topology(scene, job) && shortfall.is_empty() {
-        let message =
-            "no domain of an allowed tier exists, or none that contains what already runs";
-        return Verdict::new(Reason::TopologyUnsatisfied, message);
-    }
-    if wants_topology(scene, job) && fits_anywhere(scene, job) {
-        let message = "there is room, but not within one domain of an allowed tier";
-        return Verdict::new(Reason::TopologyUnsatisfied, message);
     }
     let Some(&class) = shortfall.classes.first() else {
         let message = format!("{} pods found a place, not enough for the gang", shortfall.placed);
@@ -99,13 +115,23 @@ fn wants_topology(scene: &Scene<'_, '_>, job: Entity) -> bool {
     spec.topology.is_some() || spec.subgroups.iter().any(|policy| policy.topology.is_some())
 }
 
-/// Could the job be placed if topology did not matter? Leaves no trace.
-fn fits_anywhere(scene: &mut Scene<'_, '_>, job: Entity) -> bool {
+/// Could the job be placed if topology did not matter? If not, what it fails on then. Leaves no trace.
+fn anywhere(
+    scene: &mut Scene<'_, '_>,
+    job: Entity,
+    sheet: &Sheet,
+) -> Result<(), (Shortfall, Lacks)> {
     let mut statement = Statement::new("explain");
-    let mut sheet = Sheet::of(scene, job, Portion::Requesting);
-    let reach = place::job(scene, &mut statement, job, &mut sheet, Bounds::Ignored);
+    let reach = place::job(scene, &mut statement, job, &mut sheet.clone(), Bounds::Ignored);
+    let outcome = match reach {
+        Reach::Ready | Reach::Covered => Ok(()),
+        Reach::Short(short) => {
+            let lacks = lacks(scene, &short);
+            Err((short, lacks))
+        }
+    };
     statement.rollback(&mut scene.cluster, Checkpoint::START);
-    !matches!(reach, Reach::Short(_))
+    outcome
 }
 
 /// Why one class of tasks finds no node.

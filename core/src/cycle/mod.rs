@@ -16,6 +16,8 @@ mod preempt;
 mod reclaim;
 pub(crate) mod drive;
 pub(crate) mod worksheet;
+mod prospect;
+mod filling;
 pub(crate) mod place;
 pub(crate) mod explain;
 mod reflect;

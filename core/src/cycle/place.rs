@@ -6,7 +6,9 @@
 use bevy_ecs::entity::Entity;
 
 use super::drive::Scene;
-use super::worksheet::{Part, Sheet};
+use super::filling::Filling;
+use super::prospect::{Need, sift};
+use super::worksheet::{Open, Part, Sheet};
 use crate::class::ClassId;
 use crate::kernel::fit::Fit;
 use crate::policy::{Obstacle, Purpose, SearchSpace, Unit};
@@ -88,9 +90,17 @@ pub(super) fn job(
     bounds: Bounds,
 ) -> Reach {
     let space = search_space(scene, job, None, bounds);
-    within(scene, statement, job, space.as_ref(), None, sheet, |scene, statement, sheet, rows| {
-        parts(scene, statement, job, sheet, Scope { rows, bounds, enough: Enough::Ready })
-    })
+    within(
+        scene,
+        statement,
+        (job, None),
+        space.as_ref(),
+        None,
+        sheet,
+        |scene, statement, sheet, rows| {
+            parts(scene, statement, job, sheet, Scope { rows, bounds, enough: Enough::Ready })
+        },
+    )
 }
 
 /// Places tasks of a job on some rows until its minimum is covered; its sub-groups keep their wishes.
@@ -118,61 +128,60 @@ fn search_space(
     scene.policies.search_space(&scene.cluster, unit, Purpose::Allocate)
 }
 
-/// A plan within one domain, with what is left to place after it.
-struct Candidate<S> {
-    /// Ready before covered, then the higher score.
-    merit: (bool, i64),
-    plan: Plan,
-    left: S,
-    reach: Reach,
-}
-
-/// Tries every domain of a group on a checkpoint and keeps the best plan of the first group that has
-/// one. Ties go to the domain that comes first. Without a search space there is nothing to choose.
-fn within<S: Clone>(
+/// Tries the domains of a group on a checkpoint, the best first, and keeps the first plan by which the
+/// unit can start; if it can start in none, the first by which it can wait for room. The first group
+/// that has a plan decides. Without a search space there is nothing to choose.
+fn within<S: Open>(
     scene: &mut Scene<'_, '_>,
     statement: &mut Statement,
-    job: Entity,
+    unit: (Entity, Option<u16>),
     space: Option<&SearchSpace>,
     outer: Rows<'_>,
     left: &mut S,
     mut attempt: impl FnMut(&mut Scene<'_, '_>, &mut Statement, &mut S, Rows<'_>) -> Reach,
 ) -> Reach {
     let Some(space) = space else { return attempt(scene, statement, left, outer) };
+    let need = Need::of(scene, unit.0, unit.1, left.left_over());
     let mut short = Shortfall::default();
     for group in &space.groups {
-        let mut best: Option<Candidate<S>> = None;
-        for &domain in group {
+        let mut waiting: Option<(Plan, S)> = None;
+        for prospect in sift(scene, unit, &need, group, outer) {
+            if waiting.is_some() && !prospect.at_once {
+                break;
+            }
             let start = statement.checkpoint();
-            let rows = domain.map(|domain| inside(&scene.cluster.domain(domain).spot.rows, outer));
+            let rows = prospect
+                .domain
+                .map(|domain| inside(&scene.cluster.domain(domain).spot.rows, outer));
             let mut trial = left.clone();
-            let reach = attempt(scene, statement, &mut trial, rows.as_deref().or(outer));
-            if let Reach::Short(shortfall) = reach {
+            match attempt(scene, statement, &mut trial, rows.as_deref().or(outer)) {
+                Reach::Ready => {
+                    *left = trial;
+                    return Reach::Ready;
+                }
+                Reach::Covered if waiting.is_none() => {
+                    waiting = Some((statement.save(start), trial));
+                }
+                Reach::Covered => {}
                 // The furthest attempt says most about what is lacking.
-                if short.is_empty() || shortfall.placed > short.placed {
-                    short = shortfall;
+                Reach::Short(other) if short.is_empty() || other.placed > short.placed => {
+                    short = other;
                 }
-            } else {
-                let merit = (matches!(reach, Reach::Ready), domain_score(scene, job, domain));
-                if best.as_ref().is_none_or(|best| best.merit < merit) {
-                    best =
-                        Some(Candidate { merit, plan: statement.save(start), left: trial, reach });
-                }
+                Reach::Short(_) => {}
             }
             statement.rollback(&mut scene.cluster, start);
         }
-        if let Some(best) = best {
-            statement.recover(&mut scene.cluster, &best.plan);
-            *left = best.left;
-            return best.reach;
+        if let Some((plan, trial)) = waiting {
+            statement.recover(&mut scene.cluster, &plan);
+            *left = trial;
+            return Reach::Covered;
         }
     }
+    if short.is_empty() {
+        // No domain was worth a trial.
+        short.classes.extend(need.wants.first().map(|want| want.class));
+    }
     Reach::Short(short)
-}
-
-fn domain_score(scene: &Scene<'_, '_>, job: Entity, domain: Option<Entity>) -> i64 {
-    let item = scene.cluster.job(job);
-    domain.map_or(0, |domain| scene.policies.domain_score(&scene.cluster, &item, domain))
 }
 
 /// Rows of a domain that lie inside another choice of rows.
@@ -197,7 +206,7 @@ fn parts(
         let reach = within(
             scene,
             statement,
-            job,
+            (job, part.subgroup),
             space.as_ref(),
             scope.rows,
             part,
@@ -237,6 +246,7 @@ fn tasks(
 ) -> Reach {
     let mut short = Shortfall::default();
     let mut late = Late::default();
+    let mut filling = Filling::of(scene, (job, part.subgroup), part.left(), scope.rows);
     while let Some(task) = part.pop().or_else(|| late.next(scene, &mut short)) {
         let class = scene.cluster.task(task).membership.class;
         // Nothing is freed while placing, so what one task of a class did not find no other will.
@@ -248,7 +258,7 @@ fn tasks(
             late.keep(scene, task, class);
             continue;
         }
-        match one(scene, statement, job, task, scope.rows) {
+        match one(scene, statement, job, task, (&mut filling, scope.rows)) {
             Placement::Kept => {}
             Placement::Refused(objection) => {
                 short.objection.get_or_insert((class, objection));
@@ -346,7 +356,7 @@ fn one(
     statement: &mut Statement,
     job: Entity,
     task: Entity,
-    rows: Rows<'_>,
+    (filling, rows): (&mut Filling, Rows<'_>),
 ) -> Placement {
     let item = scene.cluster.task(task);
     let class = item.membership.class;
@@ -367,9 +377,7 @@ fn one(
         return Placement::Refused(objection);
     }
     let ranking = scene.ranking(class);
-    let Some(row) = rows.map_or_else(|| ranking.best(), |rows| ranking.best_of(rows)) else {
-        return Placement::NoRoom;
-    };
+    let Some(row) = filling.best(class, ranking, rows) else { return Placement::NoRoom };
     let fit = ranking.fit(row);
     let node = scene.cluster.columns().entities[row as usize];
     let done = match fit {
@@ -389,7 +397,8 @@ pub(crate) fn one_task(
     task: Entity,
     rows: Rows<'_>,
 ) -> bool {
-    matches!(one(scene, statement, job, task, rows), Placement::Placed | Placement::Kept)
+    let place = (&mut Filling::default(), rows);
+    matches!(one(scene, statement, job, task, place), Placement::Placed | Placement::Kept)
 }
 
 /// Turns a reservation into a place if the room is free by now; none, and the reservation is gone, if

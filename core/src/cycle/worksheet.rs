@@ -49,6 +49,29 @@ impl Part {
     pub(crate) fn is_done(&self) -> bool {
         self.next == self.tasks.len()
     }
+
+    /// Tasks that are left, in order.
+    pub(super) fn left(&self) -> impl Iterator<Item = Entity> + '_ {
+        self.tasks[self.next..].iter().copied()
+    }
+}
+
+/// Something that has tasks left to place.
+pub(super) trait Open: Clone {
+    /// Those tasks, in order.
+    fn left_over(&self) -> Vec<Entity>;
+}
+
+impl Open for Part {
+    fn left_over(&self) -> Vec<Entity> {
+        self.left().collect()
+    }
+}
+
+impl Open for Sheet {
+    fn left_over(&self) -> Vec<Entity> {
+        self.parts.iter().flat_map(Part::left).collect()
+    }
 }
 
 /// Urgency of a task: the derived order is the order of placement.
@@ -94,7 +117,12 @@ impl Sheet {
 
     /// Tasks left, in order.
     pub(crate) fn open_tasks(&self) -> impl Iterator<Item = Entity> + '_ {
-        self.parts.iter().flat_map(|part| part.tasks[part.next..].iter().copied())
+        self.parts.iter().flat_map(Part::left)
+    }
+
+    /// All parts, in order.
+    pub(super) fn into_parts(self) -> impl Iterator<Item = Part> {
+        self.parts.into_iter()
     }
 
     /// Nothing left?

@@ -13,6 +13,7 @@ mod queue;
 mod stake;
 mod quota;
 mod domain;
+mod knots;
 mod volume;
 mod rows;
 mod index;
@@ -30,7 +31,7 @@ pub use audit::audit;
 pub(crate) use audit::group_uses;
 pub use budget::{Budget, BudgetCounts, BudgetId, Budgets, Guards};
 pub use cluster::Cluster;
-pub use domain::{DomainIndex, DomainSpec, DomainSpot, DomainTotals};
+pub use domain::{DomainIndex, DomainSpec, DomainSpot, DomainTotals, node_debt};
 pub use fingerprint::fingerprint;
 pub use groups::{Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups};
 pub use index::{Directory, JobKey};
@@ -38,6 +39,7 @@ pub use job::{
     JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobMembers, JobOverdue,
     JobSpec, JobVerdict, READY, Role, SubGroup,
 };
+pub use knots::{DomainView, Knots};
 pub use names::{Names, PriorityClasses};
 pub use node::{
     Allocatable, ChangeLog, ClusterTotals, ClusterUse, DomainPath, Idle, LogMark, NodeColumns,

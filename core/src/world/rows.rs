@@ -127,7 +127,7 @@ pub struct Queue {
 
 /// A domain with all its columns.
 #[derive(QueryData)]
-#[query_data(mutable)]
+#[query_data(mutable, contiguous(immutable))]
 pub struct Domain {
     pub entity: Entity,
     pub spec: &'static mut DomainSpec,

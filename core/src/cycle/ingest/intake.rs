@@ -132,6 +132,7 @@ impl Intake<'_, '_> {
             item.identity.present = true;
             *item.rules = rules;
             self.dirty.nodes = true;
+            self.dirty.changed_nodes.push(node);
         }
         if item.allocatable.0 != offer.hot || item.tails.allocatable != offer.tail {
             self.cluster.offer(node, &offer);
@@ -173,6 +174,7 @@ impl Intake<'_, '_> {
         item.identity.present = false;
         *item.rules = NodeRules::default();
         self.dirty.nodes = true;
+        self.dirty.changed_nodes.push(node);
         self.dirty.vacant.push(node);
     }
 

@@ -4,6 +4,7 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::World;
 
 use super::Dirty;
+use super::domains::Finders;
 use crate::delta::{ClusterDelta, DomainMember, PodFacts};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::near::{Marks, Neighbours};
@@ -180,7 +181,8 @@ impl Maker<'_> {
         let world = &mut *self.world;
         self.directory.domains.entry_ref(name).or_insert_with(|| {
             let spec = DomainSpec { name: name.clone(), facts: None };
-            world.spawn((spec, DomainSpot::default(), DomainTotals::default())).id()
+            let derived = (DomainSpot::default(), DomainTotals::default());
+            world.spawn((spec, derived, Finders::default())).id()
         });
     }
 }

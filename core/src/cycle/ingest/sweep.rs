@@ -39,7 +39,7 @@ pub(super) fn sweep(world: &mut World) {
         groups::settle(world);
     }
     if dirty.nodes || dirty.domains {
-        domains::rebuild(world);
+        domains::rebuild(world, std::mem::take(&mut dirty.changed_nodes));
     }
     if dirty.nodes || dirty.volumes {
         volumes::restock(world);
