@@ -6,13 +6,15 @@
 
 use bevy_ecs::entity::Entity;
 
-use crate::world::{JobReadOnlyItem, READY, Role};
+use crate::world::{Cluster, JobReadOnlyItem, READY, Role};
 
 /// Is the gang harmed?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum State {
     /// No: it has enough without, or does not work anyway.
     Safe,
+    /// No, if it goes in place of one that is safe: any of its tasks may be the surplus.
+    Instead,
     /// Yes: it ends.
     Whole,
 }
@@ -25,11 +27,29 @@ pub(super) struct Part {
     pub(super) subgroup: Option<u16>,
 }
 
+impl Part {
+    /// The task as its job counts it.
+    pub(super) fn of(cluster: &Cluster<'_, '_>, task: Entity) -> Self {
+        let membership = cluster.task(task).membership;
+        Self { task, role: membership.role, subgroup: membership.subgroup }
+    }
+}
+
 /// Tells for each of a job's tasks, taken in this order, whether the gang can do without it. Tasks of
 /// the job elsewhere stay.
 pub(super) fn split(job: &JobReadOnlyItem<'_, '_>, tasks: &[Part]) -> Vec<State> {
     let mut budget = Budget::of(job);
-    tasks.iter().map(|task| budget.take(task)).collect()
+    let states = tasks.iter().map(|task| match budget.take(task) {
+        State::Whole if Budget::of(job).take(task) == State::Safe => State::Instead,
+        state => state,
+    });
+    states.collect()
+}
+
+/// Can the gang do without all of these together?
+pub(super) fn is_surplus(job: &JobReadOnlyItem<'_, '_>, tasks: &[Part]) -> bool {
+    let mut budget = Budget::of(job);
+    tasks.iter().all(|task| budget.take(task) == State::Safe)
 }
 
 /// What a job can do without.
@@ -126,11 +146,7 @@ mod tests {
     fn safe(bed: Bed, order: &'static [&'static str]) -> Vec<&'static str> {
         bed.look(|cluster, directory| {
             let found = tasks(directory, order);
-            let part = |&task: &Entity| {
-                let membership = cluster.task(task).membership;
-                Part { task, role: membership.role, subgroup: membership.subgroup }
-            };
-            let parts: Vec<Part> = found.iter().map(part).collect();
+            let parts: Vec<Part> = found.iter().map(|&task| Part::of(cluster, task)).collect();
             let job = cluster.task(found[0]).membership.job.expect("tasks of a job");
             let states = split(&cluster.job(job), &parts);
             let safe = order.iter().zip(states).filter(|(_, state)| *state == State::Safe);

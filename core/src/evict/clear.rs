@@ -20,7 +20,7 @@ use super::sites::Site;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Price {
     /// Does a gang end?
-    breaks: bool,
+    pub(super) breaks: bool,
     /// What the purpose looks at first, then at last.
     weights: [i64; 3],
 }
@@ -40,20 +40,6 @@ impl Price {
             EvictPurpose::Reclaim => [cost, priority, count],
         };
         Self { breaks, weights }
-    }
-
-    /// What a place would cost if sums of resources were all that counts.
-    pub(super) fn estimate(raid: &Raid, need: &Need, site: &Site) -> Self {
-        let mut room = site.free.clone();
-        let mut taken = 0;
-        for unit in &site.market.units {
-            if need.least.fits(&room) {
-                break;
-            }
-            room.add(&unit.freed);
-            taken += 1;
-        }
-        Self::of(raid, site.market.units[..taken].iter())
     }
 }
 
@@ -79,39 +65,45 @@ impl Hunt<'_> {
         &self.site.market
     }
 
+    /// Is the unit in that state?
+    pub(super) fn is_a(&self, unit: usize, state: State) -> bool {
+        self.market().units[unit].state == state
+    }
+
     pub(super) fn unit(&self, taken: &Taken) -> &Unit {
         &self.market().units[taken.unit]
     }
 
-    /// Takes units until the job can be placed, and no more of them than that; the statement then
+    /// Takes units on offer until the job can be placed, and no more of them than that; the statement then
     /// holds the evictions and after them the placement. None, and the statement is empty, if all that
     /// may go is not enough.
     pub(super) fn drive_out(
         &self,
         scene: &mut Scene<'_, '_>,
         statement: &mut Statement,
+        offered: &[usize],
     ) -> Option<Vec<Taken>> {
         let mut taken: Vec<Taken> = Vec::new();
         let mut room = self.site.free.clone();
         let (mut next, mut step, mut short) = (0, 1, 0);
-        let units = &self.market().units;
+        let freed = |at: usize| &self.market().units[offered[at]].freed;
         loop {
             if self.need.least.fits(&room) && self.place(scene, statement) {
                 break;
             }
             short = taken.len();
-            if next == units.len() {
+            if next == offered.len() {
                 statement.rollback(&mut scene.cluster, Checkpoint::START);
                 return None;
             }
             let from = next;
             let mut ahead = room.clone();
-            while next < units.len() && (next - from < step || !self.need.least.fits(&ahead)) {
-                ahead.add(&units[next].freed);
+            while next < offered.len() && (next - from < step || !self.need.least.fits(&ahead)) {
+                ahead.add(freed(next));
                 next += 1;
             }
             step *= 2;
-            for one in self.take(scene, statement, from..next) {
+            for one in self.take(scene, statement, &offered[from..next]) {
                 room.add(&self.unit(&one).freed);
                 taken.push(one);
             }
@@ -125,13 +117,13 @@ impl Hunt<'_> {
         &self,
         scene: &mut Scene<'_, '_>,
         statement: &mut Statement,
-        range: std::ops::Range<usize>,
+        units: &[usize],
     ) -> Vec<Taken> {
         let standing = |scene: &Scene<'_, '_>, unit: &Unit| -> Vec<Entity> {
             let tasks = self.market().tasks(unit).iter().copied();
             tasks.filter(|&task| scene.cluster.task(task).status().0.is_allocated()).collect()
         };
-        let units = range.map(|unit| (unit, standing(scene, &self.market().units[unit])));
+        let units = units.iter().map(|&unit| (unit, standing(scene, &self.market().units[unit])));
         let units: Vec<(usize, Vec<Entity>)> = units.collect();
         // A unit of a core lists the safe tasks of its job once more; each is asked about once.
         let mut asked: Vec<Entity> = Vec::new();

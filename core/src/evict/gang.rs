@@ -1,5 +1,7 @@
 //! One decision for a whole gang: place by place, in order of preference.
 
+use std::collections::BTreeMap;
+
 use bevy_ecs::entity::Entity;
 
 use crate::cycle::drive::{Scene, Turn};
@@ -8,6 +10,7 @@ use crate::cycle::worksheet::{Portion, Sheet};
 use crate::policy::EvictPurpose;
 use crate::statement::{Checkpoint, Plan, Statement};
 
+use super::bundle::{Part, State, is_surplus};
 use super::clear::{Hunt, Price, Taken};
 use super::herd::Herd;
 use super::need::Need;
@@ -58,11 +61,16 @@ fn search(
 ) -> Option<Vec<Entity>> {
     let mut best: Option<(Price, Plan, Vec<Entity>)> = None;
     for site in sites {
+        // Where a gang has to end in the first place that works, one where none has to is better.
+        let settled = raid.search == DomainSearch::First && best.is_some();
+        if settled && site.estimate.breaks {
+            continue;
+        }
         let hunt = Hunt { raid, need, sheet, site };
         let Some(taken) = hunt_down(&hunt, scene, statement) else { continue };
         let price = Price::of(raid, taken.iter().map(|one| hunt.unit(one)));
         let victims = taken.into_iter().flat_map(|one| one.tasks).collect();
-        if raid.search == DomainSearch::First {
+        if raid.search == DomainSearch::First && !price.breaks {
             return Some(victims);
         }
         if best.as_ref().is_none_or(|best| price < best.0) {
@@ -82,18 +90,42 @@ fn hunt_down(
     scene: &mut Scene<'_, '_>,
     statement: &mut Statement,
 ) -> Option<Vec<Taken>> {
-    let taken = hunt.drive_out(scene, statement)?;
-    let taken = reprieve(hunt, scene, statement, taken);
-    statement.rollback(&mut scene.cluster, Checkpoint::START);
+    // Surplus first; then any tasks of gangs with surplus, if in the end no gang gives more than that;
+    // whole gangs last.
+    let surplus: &[State] = &[State::Safe];
+    for states in [surplus, &[State::Safe, State::Instead], &[State::Safe, State::Whole]] {
+        let offered = hunt.site.market.of_states(states);
+        if states.len() > 1 && !offered.iter().any(|&at| hunt.is_a(at, states[1])) {
+            continue;
+        }
+        let Some(taken) = hunt.drive_out(scene, statement, &offered) else { continue };
+        let taken = reprieve(hunt, scene, statement, taken);
+        statement.rollback(&mut scene.cluster, Checkpoint::START);
+        if is_legal(hunt, scene, &taken) && hunt.redo(scene, statement, taken.iter()) {
+            return Some(taken);
+        }
+        statement.rollback(&mut scene.cluster, Checkpoint::START);
+    }
+    None
+}
+
+/// May all of these go together, and does no gang lose part of what it needs?
+fn is_legal(hunt: &Hunt<'_>, scene: &Scene<'_, '_>, taken: &[Taken]) -> bool {
+    let mut given: BTreeMap<Entity, Vec<Part>> = BTreeMap::new();
+    for one in taken.iter().filter(|one| hunt.unit(one).state != State::Whole) {
+        let parts = one.tasks.iter().map(|&task| Part::of(&scene.cluster, task));
+        given.entry(hunt.unit(one).job).or_default().extend(parts);
+    }
+    for one in taken.iter().filter(|one| hunt.unit(one).state == State::Whole) {
+        given.remove(&hunt.unit(one).job);
+    }
+    if !given.iter().all(|(&job, parts)| is_surplus(&scene.cluster.job(job), parts)) {
+        return false;
+    }
     let mut victims = taken.iter().flat_map(|one| &one.tasks).copied();
     let all: Vec<Entity> = victims.clone().collect();
     let allowed = hunt.allowed(scene, &all);
-    let legal = victims.all(|task| allowed.contains(&task));
-    if legal && hunt.redo(scene, statement, taken.iter()) {
-        return Some(taken);
-    }
-    statement.rollback(&mut scene.cluster, Checkpoint::START);
-    None
+    victims.all(|task| allowed.contains(&task))
 }
 
 /// Makes it so. Whatever waits for victims is held; where none are left after all, the job is bound.

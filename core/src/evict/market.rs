@@ -110,6 +110,12 @@ impl Market {
         market
     }
 
+    /// Units of some states, in order.
+    pub(super) fn of_states(&self, states: &[State]) -> Vec<usize> {
+        let chosen = |at: &usize| states.contains(&self.units[*at].state);
+        (0..self.units.len()).filter(chosen).collect()
+    }
+
     /// The tasks of a unit.
     pub(super) fn tasks(&self, unit: &Unit) -> &[Entity] {
         &self.tasks[unit.tasks.clone()]
@@ -126,23 +132,21 @@ impl Market {
         remote: &[Stand],
     ) {
         let job = scene.cluster.job(candidate.job);
-        let part = |stand: &Stand| {
-            let membership = scene.cluster.task(stand.task).membership;
-            Part { task: stand.task, role: membership.role, subgroup: membership.subgroup }
-        };
-        let parts: Vec<Part> = here.iter().map(part).collect();
+        let parts: Vec<Part> =
+            here.iter().map(|stand| Part::of(&scene.cluster, stand.task)).collect();
         let mut core = ResourceVec::default();
         let mut breaks = false;
         for (seat, (part, state)) in parts.iter().zip(split(&job, &parts)).enumerate() {
             let freed = scene.cluster.task(part.task).whole_request();
-            if state == State::Whole {
+            if state != State::Safe {
                 core.add(&freed);
                 breaks = true;
-                continue;
             }
-            let from = self.tasks.len();
-            self.tasks.push(part.task);
-            self.add(&job, (State::Safe, candidate.place, seat), freed.clone(), freed, from);
+            if state != State::Whole {
+                let from = self.tasks.len();
+                self.tasks.push(part.task);
+                self.add(&job, (state, candidate.place, seat), freed.clone(), freed, from);
+            }
         }
         if !breaks || raid.whole == WholeBundles::Spared || candidate.footprint.vetoed {
             return;
@@ -190,7 +194,7 @@ impl Market {
             }
             unit.cost = (*cost * PARTS as f64).round() as i64;
             let efficiency = match unit.state {
-                State::Safe => FREE,
+                State::Safe | State::Instead => FREE,
                 State::Whole => roi::efficiency(*gain, *cost),
             };
             let band = -(efficiency.saturating_add(BAND / 2) / BAND);

@@ -27,6 +27,7 @@ pub(super) fn reprieve(
     statement: &mut Statement,
     mut taken: Vec<Taken>,
 ) -> Vec<Taken> {
+    respect_surplus(hunt, scene, statement, &mut taken);
     statement.pipeline_all_allocated(&mut scene.cluster, hunt.need.evictor.job);
     let placed = placed(scene, hunt.need.evictor.job);
     for at in order(hunt, &taken) {
@@ -46,6 +47,40 @@ pub(super) fn reprieve(
     }
     taken.retain(|one| !one.tasks.is_empty());
     place_anew(hunt, scene, statement, taken)
+}
+
+/// Of gangs that gave more than their surplus, gives back what the job can be placed without.
+fn respect_surplus(
+    hunt: &Hunt<'_>,
+    scene: &mut Scene<'_, '_>,
+    statement: &mut Statement,
+    taken: &mut Vec<Taken>,
+) {
+    let is_instead = |one: &Taken| hunt.unit(one).state == State::Instead;
+    if !taken.iter().any(is_instead) {
+        return;
+    }
+    let mut at = taken.len();
+    while at > 0 {
+        at -= 1;
+        let job = hunt.unit(&taken[at]).job;
+        let of_job = taken.iter().filter(|one| hunt.unit(one).job == job);
+        let surplus = hunt
+            .site
+            .market
+            .units
+            .iter()
+            .filter(|unit| unit.job == job && unit.state == State::Safe);
+        if of_job.count() <= surplus.count() {
+            continue;
+        }
+        let others = taken.iter().enumerate().filter(|&(other, _)| other != at);
+        if hunt.redo(scene, statement, others.map(|(_, one)| one)) {
+            taken.remove(at);
+        }
+    }
+    let placed = hunt.redo(scene, statement, taken.iter());
+    debug_assert!(placed, "what is left was enough a moment ago");
 }
 
 /// Places the job without one unit after the other, as long as that may succeed and is cheap.
@@ -88,7 +123,7 @@ fn order(hunt: &Hunt<'_>, taken: &[Taken]) -> Vec<usize> {
 /// Is it a safe task of a gang whose core has been taken? The core goes back first or not at all.
 fn stays_with_its_gang(hunt: &Hunt<'_>, taken: &[Taken], at: usize) -> bool {
     let unit = hunt.unit(&taken[at]);
-    unit.state == State::Safe
+    unit.state != State::Whole
         && taken.iter().any(|other| {
             let other_unit = hunt.unit(other);
             other_unit.state == State::Whole

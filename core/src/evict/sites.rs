@@ -14,7 +14,7 @@ use crate::resource::ResourceVec;
 
 use super::clear::Price;
 use super::herd::Candidate;
-use super::market::Market;
+use super::market::{Market, Unit};
 use super::need::Need;
 use super::raid::Raid;
 
@@ -29,6 +29,15 @@ pub(super) struct Site {
     pub(super) free: ResourceVec,
     /// What could be taken there.
     pub(super) market: Market,
+    /// What that would cost, by a guess.
+    pub(super) estimate: Price,
+}
+
+impl Site {
+    /// Does the row belong to it?
+    pub(super) fn holds(&self, row: u32) -> bool {
+        self.rows.as_ref().is_none_or(|rows| rows.binary_search(&row).is_ok())
+    }
 }
 
 /// The nodes as a job sees them, with all candidates gone.
@@ -104,6 +113,90 @@ fn slots_in(request: &ResourceVec, room: &ResourceVec, enough: usize) -> usize {
     fits.unwrap_or(enough).min(enough)
 }
 
+/// What a place would cost if room on its nodes were all that counts: units are taken in order until
+/// enough tasks fit, then those that are not needed are given back, the last first.
+fn appraise(
+    scene: &Scene<'_, '_>,
+    raid: &Raid,
+    need: &Need,
+    terrain: &Terrain,
+    site: &Site,
+) -> Price {
+    let Some(&class) = need.classes.first() else { return Price::default() };
+    let request = &scene.classes.get(class).request;
+    let mut slots = Slots { request, enough: need.missing, rooms: HashMap::default(), count: 0 };
+    let nodes = scene.cluster.columns();
+    let all = 0..nodes.len() as u32;
+    let rows: &mut dyn Iterator<Item = u32> = match &site.rows {
+        Some(rows) => &mut rows.iter().copied(),
+        None => &mut all.into_iter(),
+    };
+    for row in rows.filter(|&row| terrain.is_open(row)) {
+        slots.add(row, &nodes.future(row as usize), Flow::Free);
+    }
+    let mut taken: Vec<&Unit> = Vec::new();
+    for unit in &site.market.units {
+        if slots.count >= need.missing {
+            break;
+        }
+        slots.take(scene, terrain, site, unit, Flow::Free);
+        taken.push(unit);
+    }
+    for at in (0..taken.len()).rev() {
+        slots.take(scene, terrain, site, taken[at], Flow::Fill);
+        if slots.count >= need.missing {
+            taken.remove(at);
+        } else {
+            slots.take(scene, terrain, site, taken[at], Flow::Free);
+        }
+    }
+    Price::of(raid, taken.into_iter())
+}
+
+/// Room comes or goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    Free,
+    Fill,
+}
+
+/// How many requests fit, node by node.
+struct Slots<'a> {
+    request: &'a ResourceVec,
+    enough: usize,
+    rooms: HashMap<u32, ResourceVec, FxBuildHasher>,
+    count: usize,
+}
+
+impl Slots<'_> {
+    fn add(&mut self, row: u32, amount: &ResourceVec, flow: Flow) {
+        let room = self.rooms.entry(row).or_default();
+        self.count -= slots_in(self.request, room, self.enough);
+        match flow {
+            Flow::Free => room.add(amount),
+            Flow::Fill => room.sub(amount),
+        }
+        self.count += slots_in(self.request, room, self.enough);
+    }
+
+    fn take(
+        &mut self,
+        scene: &Scene<'_, '_>,
+        terrain: &Terrain,
+        site: &Site,
+        unit: &Unit,
+        flow: Flow,
+    ) {
+        for &task in site.market.tasks(unit) {
+            let item = scene.cluster.task(task);
+            let row = item.status().1.map(|node| scene.cluster.node(node).place.row);
+            if let Some(row) = row.filter(|&row| terrain.is_open(row) && site.holds(row)) {
+                self.add(row, &item.whole_request(), flow);
+            }
+        }
+    }
+}
+
 /// Places worth a search, in order of preference.
 pub(super) fn sites(
     scene: &mut Scene<'_, '_>,
@@ -124,7 +217,10 @@ pub(super) fn sites(
             .take(APPRAISED)
             .collect();
         if hopeful.len() > 1 {
-            hopeful.sort_by_cached_key(|site| Price::estimate(raid, need, site));
+            for site in &mut hopeful {
+                site.estimate = appraise(scene, raid, need, &terrain, site);
+            }
+            hopeful.sort_by_key(|site| site.estimate);
         }
         sites.extend(hopeful);
         if sites.len() >= raid.max_domains {
@@ -155,5 +251,5 @@ fn site(
         terrain.is_open(row) && rows.as_ref().is_none_or(|rows| rows.binary_search(&row).is_ok())
     };
     let market = Market::new(scene, raid, need, candidates, counts);
-    Some(Site { rows, free, market })
+    Some(Site { rows, free, market, estimate: Price::default() })
 }
