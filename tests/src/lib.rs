@@ -10,3 +10,4 @@ pub mod cluster;
 pub mod outside;
 pub mod source;
 pub mod control_plane;
+pub mod chart;
