@@ -190,8 +190,8 @@ fn the_service_account_can_make_the_calls_of_a_scheduler() {
         pods.delete("bound", &DeleteParams::default()).await.unwrap();
         let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
         space.make(&leases, json!({"metadata": {"name": "muster"}})).await;
-        let renewed = Patch::Merge(json!({"spec": {"holderIdentity": "me"}}));
-        leases.patch("muster", &PatchParams::default(), &renewed).await.unwrap();
+        let lease = leases.get("muster").await.unwrap();
+        leases.replace("muster", &PostParams::default(), &lease).await.unwrap();
         let events: Api<Event> = Api::namespaced(client.clone(), namespace);
         let about = json!({"kind": "Pod", "name": "waits", "namespace": namespace});
         let event = json!({"metadata": {"name": "e"}, "involvedObject": about, "reason": "r"});
