@@ -55,9 +55,9 @@ pub use stake::{JobStake, lacking};
 pub use symbol::{Symbol, Symbols};
 pub use task::{
     Assumed, Assumption, Labels, LastTransaction, Membership, Observed, PrioritySource, Request,
-    RequestTail, Seat, TaskIdentity, TaskStatus, TaskTraits, status_of,
+    RequestTail, Seat, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
 };
-pub(crate) use view::view_queue;
+pub(crate) use view::{Wait, view_queue};
 pub use view::{jobs, pods, queues};
 pub use volume::{
     Attachment, Attachments, Pick, Pin, SharedId, Spot, TaskVolumes, UseCounts, VolumeNeeds,

@@ -17,7 +17,7 @@ use super::queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse
 use super::stake::JobStake;
 use super::task::{
     Assumed, Labels, LastTransaction, Membership, Observed, PrioritySource, Request, RequestTail,
-    Seat, TaskIdentity, TaskStatus, TaskTraits, status_of,
+    Seat, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
 };
 use super::volume::{Attachments, TaskVolumes};
 use crate::near::{Marks, Neighbours};
@@ -60,6 +60,7 @@ pub struct Task {
     pub observed: &'static mut Observed,
     pub assumed: &'static mut Assumed,
     pub last: &'static mut LastTransaction,
+    pub told: &'static mut ToldWait,
     pub volumes: &'static mut TaskVolumes,
     pub guards: &'static mut Guards,
 }

@@ -13,7 +13,7 @@ use crate::world::{
     JobSpec, JobStake, JobVerdict, Labels, LastTransaction, Membership, NodeIdentity, NodePlace,
     NodeRules, NodeTails, Observed, Pipelined, PrioritySource, QueueDeserved, QueueIdentity,
     QueueSpec, QueueTerms, QueueUse, Releasing, Request, RequestTail, Seat, TaskIdentity,
-    TaskTraits, TaskVolumes, Tenants, Unasked, Used,
+    TaskTraits, TaskVolumes, Tenants, ToldWait, Unasked, Used,
 };
 
 /// Name of the queue every path ends in.
@@ -133,7 +133,7 @@ impl Maker<'_> {
             let place =
                 (Membership::default(), Seat::default(), Labels::default(), Marks::default());
             let state = (Observed::default(), Assumed::default(), LastTransaction::default());
-            let extras = (TaskVolumes::default(), Guards::default());
+            let extras = (TaskVolumes::default(), Guards::default(), ToldWait::default());
             world.spawn((facts, request, place, state, extras)).id()
         });
     }

@@ -26,6 +26,8 @@ impl Cluster {
                     self.write_group(group, *phase, report);
                 }
                 Intent::QueueStatus { queue, report } => self.write_queue(queue, report),
+                // The report has the scheduler's own words on every pod that waits.
+                Intent::Unscheduled { .. } => {}
             }
         }
     }
