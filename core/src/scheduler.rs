@@ -6,6 +6,7 @@ mod reconfigure;
 
 pub use reconfigure::NotKept;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bevy_ecs::prelude::{Schedule, World};
@@ -162,6 +163,11 @@ impl Scheduler {
         world::jobs(&mut self.world)
     }
 
+    /// How many pods wait for which reason, and for how many room is held.
+    pub fn census(&mut self) -> Census {
+        world::census(&mut self.world)
+    }
+
     /// Every queue that exists, sorted by name.
     pub fn queues(&mut self) -> Vec<QueueView> {
         world::queues(&mut self.world)
@@ -188,6 +194,15 @@ impl Scheduler {
     pub fn fingerprint(&mut self) -> String {
         world::fingerprint(&mut self.world)
     }
+}
+
+/// Pods that wait, counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Pods that wait, by why their job does; none for jobs nobody has looked at yet.
+    pub waiting: BTreeMap<Option<Reason>, u32>,
+    /// Pods with room held for them.
+    pub reserved: u32,
 }
 
 /// A pod as the scheduler sees it.

@@ -58,7 +58,7 @@ pub use task::{
     RequestTail, Seat, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
 };
 pub(crate) use view::{Wait, view_queue};
-pub use view::{jobs, pods, queues};
+pub use view::{census, jobs, pods, queues};
 pub use volume::{
     Attachment, Attachments, Pick, Pin, SharedId, Spot, TaskVolumes, UseCounts, VolumeNeeds,
     VolumeRules, Volumes, Wish,

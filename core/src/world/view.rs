@@ -11,7 +11,7 @@ use super::rows::{Job, Node, Queue, QueueReadOnlyItem, Task, TaskReadOnlyItem};
 use super::task::{Assumption, TaskStatus};
 use crate::ids::Name;
 use crate::resource::{Dim, Quantity, ResourceNames, ResourceVec};
-use crate::scheduler::{JobView, PodView, QueueView};
+use crate::scheduler::{Census, JobView, PodView, QueueView};
 use crate::verdict::{Reason, Verdict};
 
 /// Every pod, sorted by key.
@@ -112,6 +112,24 @@ impl Wait {
 
 fn is_place(assumption: Assumption) -> bool {
     matches!(assumption, Assumption::Allocated(_))
+}
+
+/// How many pods wait for which reason, and for how many room is held.
+pub fn census(world: &mut World) -> Census {
+    world.run_system_cached(count_waits).unwrap_or_default()
+}
+
+fn count_waits(jobs: Query<'_, '_, Job>) -> Census {
+    let mut census = Census::default();
+    for job in &jobs {
+        census.reserved += job.counts.pipelined();
+        let waiting = job.counts.pending();
+        if waiting > 0 {
+            let reason = job.verdict.0.as_ref().map(|verdict| verdict.reason);
+            *census.waiting.entry(reason).or_default() += waiting;
+        }
+    }
+    census
 }
 
 /// Every job, sorted by key.
