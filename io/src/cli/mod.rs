@@ -4,6 +4,7 @@
 //! 1 an expectation failed, 2 bad input or usage.
 
 pub mod check_config;
+pub mod crds;
 pub mod run;
 pub mod simulate;
 pub mod test;
@@ -44,6 +45,7 @@ enum Command {
     Test(test::TestArgs),
     /// Validates a configuration and says in plain words what it does
     CheckConfig(CheckConfigArgs),
+    Crds(crds::CrdsArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -129,6 +131,10 @@ fn carry_out(command: Command, out: &mut dyn Write) -> Result<Outcome, CliError>
         Command::Test(args) => test::run(&args, out),
         Command::CheckConfig(args) => {
             check_config::run(&args.file, out)?;
+            Ok(Outcome::Done)
+        }
+        Command::Crds(args) => {
+            crds::run(&args, out)?;
             Ok(Outcome::Done)
         }
     }

@@ -1,7 +1,7 @@
-//! The programs a control plane consists of: found, or built from source once.
+//! The programs a control plane consists of, and Helm: found, or built from source once.
 //!
 //! `KUBEBUILDER_ASSETS` names a folder of ready ones. What is not there is built by Go from the
-//! modules beside `tests/control-plane/go.mod` and kept in the user's cache directory, by version.
+//! modules in `tests/control-plane/` and kept in the user's cache directory, by version.
 //! Test binaries that need the same program at the same time wait for one build.
 
 use std::ffi::OsString;
@@ -26,6 +26,8 @@ pub enum Tool {
     KubeApiServer,
     /// Kubernetes' own scheduler.
     KubeScheduler,
+    /// Renders the chart.
+    Helm,
 }
 
 /// Why a program is not there.
@@ -64,6 +66,7 @@ impl Tool {
             Self::Etcd => "etcd",
             Self::KubeApiServer => "kube-apiserver",
             Self::KubeScheduler => "kube-scheduler",
+            Self::Helm => "helm",
         }
     }
 
@@ -73,12 +76,16 @@ impl Tool {
             Self::Etcd => "go.etcd.io/etcd/server/v3",
             Self::KubeApiServer => "k8s.io/kubernetes/cmd/kube-apiserver",
             Self::KubeScheduler => "k8s.io/kubernetes/cmd/kube-scheduler",
+            Self::Helm => "helm.sh/helm/v4/cmd/helm",
         }
     }
 
     /// The folder of the Go module that lists it, from the root of the repository.
     fn module(self) -> &'static str {
-        "tests/control-plane"
+        match self {
+            Self::Etcd | Self::KubeApiServer | Self::KubeScheduler => "tests/control-plane",
+            Self::Helm => "tests/control-plane/helm",
+        }
     }
 
     /// Where the program is; builds it if it is nowhere yet, which can take minutes.
@@ -204,10 +211,10 @@ mod tests {
 
     #[test]
     fn every_program_is_listed_as_a_tool_of_its_module() {
-        for tool in [Tool::Etcd, Tool::KubeApiServer, Tool::KubeScheduler] {
+        for tool in [Tool::Etcd, Tool::KubeApiServer, Tool::KubeScheduler, Tool::Helm] {
             let text = module_file(&root().join(tool.module()), "go.mod");
-            let (_, tools) = text.split_once("tool (\n").expect("the module lists tools");
-            let (tools, _) = tools.split_once(')').expect("the list ends");
+            let (_, tools) = text.split_once("\ntool ").expect("the module lists tools");
+            let (tools, _) = tools.split_once("\n\n").expect("the list ends");
             assert!(tools.lines().any(|line| line.trim() == tool.package()), "{tool:?}");
         }
     }
