@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::{Request, Response, StatusCode};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -58,7 +59,8 @@ impl FaultyProxy {
                     let proxy = proxy.clone();
                     async move { Ok::<_, Infallible>(proxy.pass(request).await) }
                 });
-                let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+                let connection =
+                    http1::Builder::new().serve_connection(TokioIo::new(stream), service);
                 tokio::spawn(connection);
             }
         });
@@ -100,8 +102,9 @@ impl Proxy {
         head.headers.remove(http::header::AUTHORIZATION);
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
         head.uri = path.parse().unwrap_or_default();
-        let sent = self.client.send(Request::from_parts(head, Body::wrap_body(body))).await;
-        match sent {
+        let Ok(body) = body.collect().await else { return answer(StatusCode::BAD_REQUEST) };
+        let body = Body::from(body.to_bytes());
+        match self.client.send(Request::from_parts(head, body)).await {
             Ok(_) if fate == Fate::Lost => answer(StatusCode::GATEWAY_TIMEOUT),
             Ok(response) => response,
             Err(_) => answer(StatusCode::BAD_GATEWAY),

@@ -173,10 +173,8 @@ fn a_binding_a_policy_refuses_harms_nobody_else() {
 fn absurd_objects_are_set_aside_and_the_rest_is_scheduled() {
     with_own("absurd", Options::default(), async |space| {
         space.create_nodes(2, small_node()).await;
-        let queues = Api::<kube::core::DynamicObject>::all_with(
-            space.client(),
-            &custom("Queue", "queues"),
-        );
+        let queues =
+            Api::<kube::core::DynamicObject>::all_with(space.client(), &custom("Queue", "queues"));
         let queue = |name: &str, spec: Value| {
             json!({
                 "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
