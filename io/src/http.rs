@@ -21,6 +21,9 @@ use crate::run::pulse::Pulse;
 const PROFILE_MAX_SECONDS: u64 = 300;
 /// Samples a second; not a round number, so that nothing periodic hides.
 const PROFILE_HZ: i32 = 997;
+/// What is drawn of a process that did nothing.
+const IDLE: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"400\" height=\"40\">\
+    <text x=\"10\" y=\"25\">no samples: the process slept all the time</text></svg>\n";
 /// Time a client has to send its request.
 const HEADER_WITHIN: Duration = Duration::from_secs(5);
 
@@ -141,6 +144,9 @@ async fn sample(time: Duration) -> pprof::Result<Vec<u8>> {
     // Names of functions are looked up here, which takes a while.
     let drawn = tokio::task::spawn_blocking(move || {
         let report = guard.report().build()?;
+        if report.data.is_empty() {
+            return Ok(IDLE.as_bytes().to_vec());
+        }
         let mut svg = Vec::new();
         report.flamegraph(&mut svg).map(|()| svg)
     });

@@ -55,7 +55,8 @@ fn a_gang_of_fifty_is_bound_whole() {
         assert!((muster.metric("muster_binds_total") - 50.0).abs() < 0.5);
         assert_eq!(muster.get("/healthz"), (200, "ok\n".to_owned()));
         assert_eq!(muster.get("/readyz"), (200, "ok\n".to_owned()));
-        assert!(muster.get("/debug/profile?seconds=1").1.contains("<svg"));
+        let (status, profile) = muster.get("/debug/profile?seconds=1");
+        assert!(status == 200 && profile.contains("<svg"), "{status}: {profile}");
         assert_eq!(muster.get("/debug/profile?seconds=0").0, 400);
     });
 }
