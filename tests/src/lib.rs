@@ -10,4 +10,6 @@ pub mod cluster;
 pub mod outside;
 pub mod source;
 pub mod control_plane;
+pub mod process;
+pub mod faulty;
 pub mod chart;

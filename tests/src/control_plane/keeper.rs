@@ -156,6 +156,11 @@ impl Server {
         self.signal("CONT");
     }
 
+    /// Asks it to end by itself.
+    pub fn terminate(&self) {
+        self.signal("TERM");
+    }
+
     fn signal(&self, signal: &str) {
         self.keeper.tell(signal, self.id()).expect("the keeper works until it is dropped");
     }

@@ -1,6 +1,7 @@
 //! A control plane: etcd and an API server on loopback, with our definitions installed.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kube::{Client, Config};
@@ -146,6 +147,12 @@ impl ControlPlane {
     /// `qps` is how many calls a second it allows itself.
     pub fn start_kube_scheduler(&self, qps: u32) -> Result<Server, ToolError> {
         start::kube_scheduler(&self.place, qps)
+    }
+
+    /// Starts a program that ends with the control plane; what it says is kept under that name.
+    pub fn start_program(&self, name: &str, command: Command) -> Server {
+        let started = Server::start(&self.place.keeper, name, command);
+        started.expect("the program is there and may be started")
     }
 
     /// A folder for files of a test; it goes with the control plane.
