@@ -121,8 +121,7 @@ fn racks(c: &mut Criterion) {
     let all = |gangs, taken, naming| Racks { racks, nodes, gangs, members: 16, taken, naming };
     let fed = |shape: Racks| {
         let mut scheduler = Scheduler::new(&rack_config(), pool(2));
-        let (waiting, known): (Vec<_>, Vec<_>) =
-            shape.deltas().into_iter().partition(|delta| is_waiting(delta));
+        let (waiting, known): (Vec<_>, Vec<_>) = shape.deltas().into_iter().partition(is_waiting);
         scheduler.feed(known);
         scheduler.run_cycle(TimeMs(0));
         scheduler.feed(waiting);

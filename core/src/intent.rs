@@ -1,8 +1,11 @@
 //! What the core asks of the outside, and what it says it decided.
 
+use std::sync::Arc;
+
 use crate::delta::GroupPhase;
 use crate::ids::{Name, ObjectKey};
 use crate::status::{GroupReport, QueueReport};
+use crate::verdict::Reason;
 
 /// A call the outside is to make. Each names what it expects, so that making it twice is harmless.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +48,23 @@ pub enum Intent {
         uid: Name,
         /// The node held for it.
         node: Option<Name>,
+    },
+    /// Write the pod's condition `PodScheduled=False`; given when the pod begins to wait, or waits for
+    /// another class of reason. Numbers in the message that only moved give none.
+    Unscheduled {
+        /// Which pod.
+        pod: ObjectKey,
+        /// The uid it must still have.
+        uid: Name,
+        /// The job it waits with.
+        job: ObjectKey,
+        /// Reason of the condition: `Unschedulable`, or `Schedulable` for a pod that would have a
+        /// place but for the rest of its gang.
+        reason: &'static str,
+        /// Stable code of why it waits.
+        code: Reason,
+        /// The same for people, shared by all pods of a job.
+        message: Arc<str>,
     },
     /// Write the status of a PodGroup; given when phase, counters or the class of its condition
     /// change.

@@ -1,14 +1,21 @@
-//! The core's face to the outside: feed deltas, run a cycle, read what is known.
+//! The core's face to the outside: feed deltas, run a cycle or follow one that does, change the
+//! configuration, read what is known.
 
+mod follow;
+mod reconfigure;
+
+pub use reconfigure::NotKept;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bevy_ecs::prelude::{Schedule, World};
 
-use crate::class::{Classes, Rankings};
+use crate::class::{Classes, Rankings, Reads};
 use crate::config::SchedulerConfig;
 use crate::cycle::drive::Alarm;
 use crate::cycle::ingest::{self, Dirty, Inbox, SetAside};
-use crate::cycle::{self, NextDue, Now, Outcome, Settings, Stopwatch, ToldQueues};
+use crate::cycle::{self, NextDue, Now, Outcome, Role, Settings, Stopwatch, ToldQueues};
 use crate::delta::{ClusterDelta, GroupPhase, ObjectRef, QueueState};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::intent::{Decision, Intent};
@@ -47,11 +54,24 @@ pub struct CycleOutcome {
     pub intents: Vec<Intent>,
     /// What was decided, in the order it was decided.
     pub decisions: Vec<Decision>,
+    /// Stages in running order, each with the microseconds it took; empty without a stopwatch.
+    pub laps: Vec<(&'static str, u64)>,
 }
 
 impl Scheduler {
-    /// A scheduler that knows nothing yet. `pool` is the one thread pool of the process.
+    /// A scheduler that knows nothing yet. `pool` is the one thread pool of the process. It keeps of
+    /// pods and nodes what the rules of this configuration read.
     pub fn new(config: &SchedulerConfig, pool: Arc<rayon::ThreadPool>) -> Self {
+        Self::keeping(Reads::default(), config, pool)
+    }
+
+    /// A scheduler that keeps what the rules of any configuration read, so that it can be
+    /// [reconfigured](Self::reconfigure).
+    pub fn lasting(config: &SchedulerConfig, pool: Arc<rayon::ThreadPool>) -> Self {
+        Self::keeping(Reads::ALL, config, pool)
+    }
+
+    fn keeping(more: Reads, config: &SchedulerConfig, pool: Arc<rayon::ThreadPool>) -> Self {
         let mut world = World::new();
         world.init_resource::<Directory>();
         world.init_resource::<Symbols>();
@@ -70,12 +90,13 @@ impl Scheduler {
         world.init_resource::<SetAside>();
         world.init_resource::<Outcome>();
         world.init_resource::<Now>();
+        world.init_resource::<Role>();
         world.init_resource::<NextDue>();
         world.init_resource::<Alarm>();
         world.init_resource::<ToldQueues>();
         let mut names = Names::default();
         let policies = Policies::new(config, &mut names.0);
-        let reads = policies.reads();
+        let reads = policies.reads().or(more);
         world.insert_resource(Classes::new(reads));
         world.insert_resource(Images::new(reads));
         world.insert_resource(NodeGroups::new(config));
@@ -109,12 +130,23 @@ impl Scheduler {
         if quiet && self.world.resource::<Inbox>().0.is_empty() {
             return CycleOutcome::default();
         }
+        self.world.insert_resource(Role::Leads);
         self.world.insert_resource(Now(now));
+        let stopwatch = self.world.resource::<Settings>().stopwatch.clone();
+        let begun = stopwatch.map_or(0, |stopwatch| (stopwatch.0)());
         let (world, schedule) = (&mut self.world, &mut self.schedule);
         self.pool.install(|| schedule.run(world));
-        let outcome = std::mem::take(&mut self.world.resource_mut::<Outcome>().0);
-        // What a queue uses is written for others to read: it gives nobody anything to do.
-        let stirs = |intent: &Intent| !matches!(intent, Intent::QueueStatus { .. });
+        let mut outcome = std::mem::take(&mut self.world.resource_mut::<Outcome>().0);
+        outcome.laps.iter_mut().fold(begun, |begun, lap| {
+            let ended = lap.1;
+            lap.1 = ended.saturating_sub(begun);
+            ended
+        });
+        // What a queue uses and why a pod waits is written for others to read: it gives nobody
+        // anything to do.
+        let stirs = |intent: &Intent| {
+            !matches!(intent, Intent::QueueStatus { .. } | Intent::Unscheduled { .. })
+        };
         self.settled = if outcome.decisions.is_empty() && !outcome.intents.iter().any(stirs) {
             Settled::Until(self.world.resource::<NextDue>().0)
         } else {
@@ -131,6 +163,11 @@ impl Scheduler {
     /// Every job, sorted by key.
     pub fn jobs(&mut self) -> Vec<JobView> {
         world::jobs(&mut self.world)
+    }
+
+    /// How many pods wait for which reason, and for how many room is held.
+    pub fn census(&mut self) -> Census {
+        world::census(&mut self.world)
     }
 
     /// Every queue that exists, sorted by name.
@@ -159,6 +196,15 @@ impl Scheduler {
     pub fn fingerprint(&mut self) -> String {
         world::fingerprint(&mut self.world)
     }
+}
+
+/// Pods that wait, counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Pods that wait, by why their job does; none for jobs nobody has looked at yet.
+    pub waiting: BTreeMap<Option<Reason>, u32>,
+    /// Pods with room held for them.
+    pub reserved: u32,
 }
 
 /// A pod as the scheduler sees it.

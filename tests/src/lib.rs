@@ -1,5 +1,5 @@
-//! What tests from outside share: builders of objects, random clusters, and an outside world that
-//! answers the scheduler's calls.
+//! What tests from outside share: builders of objects, random clusters, an outside world that
+//! answers the scheduler's calls, and a real API server.
 //!
 //! Everything here uses the public face of the scheduler only.
 
@@ -9,3 +9,7 @@ pub mod shape;
 pub mod cluster;
 pub mod outside;
 pub mod source;
+pub mod control_plane;
+pub mod process;
+pub mod faulty;
+pub mod chart;

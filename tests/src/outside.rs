@@ -118,8 +118,10 @@ impl Outside {
             Intent::Nominate { pod, uid, node } => {
                 self.change(&pod, &uid, |pod| pod.nominated = node)
             }
-            // Claims and statuses of queues are no part of this world.
-            Intent::FixClaim { .. } | Intent::QueueStatus { .. } => None,
+            // Claims, statuses of queues and conditions of pods are no part of this world.
+            Intent::FixClaim { .. } | Intent::QueueStatus { .. } | Intent::Unscheduled { .. } => {
+                None
+            }
             Intent::GroupStatus { group, phase, report } => {
                 let facts = self.groups.get_mut(&group)?;
                 facts.phase = phase;

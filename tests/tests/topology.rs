@@ -345,3 +345,57 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn faults_of_domains_are_told_and_go_when_mended() {
+    let of = |name: &str| DomainMember::Domain(name.into());
+    let text = "actions: \"enqueue, allocate\"\ntiers:\n- plugins: [{name: gang}]\n";
+    let mut scheduler = scheduler(&config(text));
+    let told = |scheduler: &mut Scheduler, deltas: Vec<ClusterDelta>| -> Vec<String> {
+        scheduler.feed(deltas);
+        scheduler.run_cycle(TimeMs(0));
+        scheduler.set_aside().iter().map(|(object, why)| format!("{object}: {why}")).collect()
+    };
+    let named = |tier| {
+        domain(&format!("t{tier}"), tier).node("n0").with(|facts| {
+            facts.tier_name = Some("t".into());
+        })
+    };
+    let first = vec![
+        node("n0").into(),
+        domain("gap", 1).node("n0").node("n7").node("n8").member(of("void")).into(),
+        domain("self", 1).node("n0").member(of("self")).into(),
+        domain("up", 1).node("n0").member(of("hall0")).into(),
+        domain("torn", 1).node("n0").into(),
+        domain("hall0", 2).member(of("torn")).member(of("up")).into(),
+        domain("hall1", 2).member(of("torn")).member(of("torn")).into(),
+        domain("blind", 1).member(DomainMember::NodePattern("^x".into())).into(),
+        domain("broken", 1).member(DomainMember::NodePattern("(".into())).into(),
+        named(3).into(),
+        named(4).into(),
+    ];
+    let want = [
+        "HyperNode blind: pattern \"^x\" finds no node; the rest counts",
+        "HyperNode broken: member pattern \"(\" is no regular expression: found open group without \
+         closing ')'",
+        "HyperNode gap: nodes \"n7\", \"n8\" do not exist; the rest counts; HyperNode \"void\" does not \
+         exist; the rest counts",
+        "HyperNode self: it is a member of itself; that does not count",
+        "HyperNode t4: tier name \"t\" also stands for tier 3; wishes by that name mean 3",
+        "HyperNode torn: it is a member of \"hall0\" and \"hall1\"; it counts in none",
+        "HyperNode up: member \"hall0\" has tier 2, which is not below its own tier 1; it does not count",
+    ];
+    assert_eq!(told(&mut scheduler, first), want);
+    let mended = vec![
+        node("n7").into(),
+        node("n8").into(),
+        node("x1").into(),
+        domain("void", 0).node("n0").into(),
+        domain("self", 1).node("n0").into(),
+        domain("up", 1).node("n0").into(),
+        domain("hall1", 2).node("n0").into(),
+        ClusterDelta::DomainGone("broken".into()),
+        ClusterDelta::DomainGone("t4".into()),
+    ];
+    assert!(told(&mut scheduler, mended).is_empty());
+}

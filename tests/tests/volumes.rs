@@ -386,7 +386,7 @@ impl Twin {
                     facts.node = Some(node.clone());
                     bound.push(pod.clone());
                 }
-                Intent::QueueStatus { .. } => {}
+                Intent::QueueStatus { .. } | Intent::Unscheduled { .. } => {}
                 other => prop_assert!(false, "{:?}", other),
             }
         }
@@ -546,9 +546,11 @@ proptest! {
             let mut fresh = scheduler(&config);
             fresh.feed(twin.list());
             let (outcome, again) = (cycle(&mut steady)?, cycle(&mut fresh)?);
-            // A fresh one tells every queue once.
+            // A fresh one tells every queue and every pod that waits once.
             let decided = |outcome: &CycleOutcome| -> Vec<Intent> {
-                let told = |intent: &&Intent| matches!(intent, Intent::QueueStatus { .. });
+                let told = |intent: &&Intent| {
+                    matches!(intent, Intent::QueueStatus { .. } | Intent::Unscheduled { .. })
+                };
                 outcome.intents.iter().filter(|intent| !told(intent)).cloned().collect()
             };
             prop_assert_eq!(decided(&outcome), decided(&again));

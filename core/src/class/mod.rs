@@ -63,6 +63,15 @@ pub struct Reads {
 }
 
 impl Reads {
+    /// All that any rule reads.
+    pub const ALL: Self = Self { images: true, unasked: true, strategy: true };
+
+    /// Is all that the other reads among it?
+    #[must_use]
+    pub fn covers(self, other: Self) -> bool {
+        self.or(other) == self
+    }
+
     /// What either reads.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
@@ -220,6 +229,11 @@ impl Classes {
             }
         }
         self.near_version = near.version();
+    }
+
+    /// What is kept of pods.
+    pub(crate) fn reads(&self) -> Reads {
+        self.reads
     }
 
     /// The class of a number.

@@ -220,6 +220,18 @@ pub struct Tuning {
     pub jobs_per_queue: Option<u32>,
     /// Longest sleep between two cycles, in milliseconds.
     pub period_ms: u64,
+    /// How pods are asked to leave on a real cluster.
+    pub eviction: EvictionMode,
+}
+
+/// How a pod is asked to leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EvictionMode {
+    /// It is deleted, with a condition that says why.
+    #[default]
+    Delete,
+    /// The Eviction API is asked, which may say no on account of a disruption budget.
+    Evict,
 }
 
 impl Default for Tuning {
@@ -231,6 +243,7 @@ impl Default for Tuning {
             action_budget_ms: None,
             jobs_per_queue: None,
             period_ms: 1000,
+            eviction: EvictionMode::Delete,
         }
     }
 }

@@ -36,9 +36,9 @@ pub(super) fn shortfall(
     if wants_topology(scene, job) && !is_refused(shortfall) {
         let sheet = Sheet::of(scene, job, Portion::Requesting);
         return match anywhere(scene, job, &sheet) {
-            Ok(()) => topology::unsatisfied(scene, job, &sheet),
-            // Not even then: what is in the way has nothing to do with domains.
-            Err((short, lacks)) => plain_shortfall(scene, job, &short, &lacks),
+            None => topology::unsatisfied(scene, job, &sheet),
+            // What is in the way has nothing to do with domains.
+            Some((short, lacks)) => plain_shortfall(scene, job, &short, &lacks),
         };
     }
     plain_shortfall(scene, job, shortfall, lacks)
@@ -115,19 +115,15 @@ fn wants_topology(scene: &Scene<'_, '_>, job: Entity) -> bool {
     spec.topology.is_some() || spec.subgroups.iter().any(|policy| policy.topology.is_some())
 }
 
-/// Could the job be placed if topology did not matter? If not, what it fails on then. Leaves no trace.
-fn anywhere(
-    scene: &mut Scene<'_, '_>,
-    job: Entity,
-    sheet: &Sheet,
-) -> Result<(), (Shortfall, Lacks)> {
+/// What the job fails on if topology does not matter; none if nothing. Leaves no trace.
+fn anywhere(scene: &mut Scene<'_, '_>, job: Entity, sheet: &Sheet) -> Option<(Shortfall, Lacks)> {
     let mut statement = Statement::new("explain");
     let reach = place::job(scene, &mut statement, job, &mut sheet.clone(), Bounds::Ignored);
     let outcome = match reach {
-        Reach::Ready | Reach::Covered => Ok(()),
+        Reach::Ready | Reach::Covered => None,
         Reach::Short(short) => {
             let lacks = lacks(scene, &short);
-            Err((short, lacks))
+            Some((short, lacks))
         }
     };
     statement.rollback(&mut scene.cluster, Checkpoint::START);

@@ -17,7 +17,7 @@ use super::prospect::{Need, Want, bring_up_to_date, is_inside, room_for};
 use crate::class::{ClassId, Ranking};
 use crate::kernel::fit::Fit;
 use crate::policy::Unit;
-use crate::world::{Cluster, TaskStatus};
+use crate::world::Cluster;
 
 /// Parts to be filled one after the other.
 #[derive(Debug, Default)]
@@ -51,9 +51,10 @@ impl Filling {
             return Self::default();
         };
         bring_up_to_date(scene, &need);
-        let home = homes(&scene.cluster, job);
         let mut plots = Vec::new();
         let unit = Unit { job: &scene.cluster.job(job), subgroup };
+        let seats = Unit { subgroup: None, ..unit }.seats(&scene.cluster).into_iter();
+        let home: Vec<u32> = seats.map(|node| scene.cluster.node(node).place.row).collect();
         let layout = Layout { scene, unit, want, home: &home, outer: rows, surplus };
         layout.lay_out(domain, want.tasks, &mut plots);
         Self { plots, reached: Vec::new() }
@@ -95,22 +96,13 @@ fn smallest_around(cluster: &Cluster<'_, '_>, rows: &[u32]) -> Option<Entity> {
     cluster.node(first).domains.0.iter().copied().find(contains)
 }
 
-/// Rows of the nodes the job has places on, one entry for each place.
-fn homes(cluster: &Cluster<'_, '_>, job: Entity) -> Vec<u32> {
-    let members = cluster.job(job).members.0.iter();
-    let placed = members.filter_map(|&task| {
-        let (status, node) = cluster.task(task).status();
-        node.filter(|_| status.is_allocated() || status == TaskStatus::Pipelined)
-    });
-    placed.map(|node| cluster.node(node).place.row).collect()
-}
-
 /// What parts are laid out by.
 struct Layout<'a, 'w, 's> {
     scene: &'a Scene<'w, 's>,
     unit: Unit<'a>,
     /// The class with most tasks: parts are measured by it.
     want: Want,
+    /// Rows the job has places on, one entry for each place.
     home: &'a [u32],
     outer: Rows<'a>,
     /// Has the job all it needs? Then it grows a task at a time, and only where it is matters.

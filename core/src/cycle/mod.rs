@@ -24,7 +24,7 @@ mod reflect;
 
 use std::sync::Arc;
 
-use bevy_ecs::prelude::{IntoScheduleConfigs, Resource, Schedule};
+use bevy_ecs::prelude::{IntoScheduleConfigs, Res, ResMut, Resource, Schedule};
 use bevy_ecs::schedule::ScheduleLabel;
 use bevy_ecs::schedule::SingleThreadedExecutor;
 
@@ -39,6 +39,16 @@ use crate::scheduler::CycleOutcome;
 /// The time of the cycle, as told from outside.
 #[derive(Clone, Copy, Debug, Default, Resource)]
 pub(crate) struct Now(pub(crate) TimeMs);
+
+/// Whether this scheduler decides, or only keeps up with the one that does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Resource)]
+pub(crate) enum Role {
+    /// It decides; what it assumes holds until the cluster says otherwise.
+    #[default]
+    Leads,
+    /// Another one decides; what the cluster says is all there is.
+    Follows,
+}
 
 /// What the cycle has decided so far.
 #[derive(Debug, Default, Resource)]
@@ -114,9 +124,11 @@ pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
     let mut schedule = Schedule::new(Cycle);
     schedule.set_executor(SingleThreadedExecutor::new());
     let opening = (ingest::ingest, stale::release, shares::apportion, overdue::mark).chain();
-    schedule.add_systems(opening.in_set(Stage(0)));
+    schedule.add_systems((opening, lap("ingest")).chain().in_set(Stage(0)));
     for (at, action) in config.actions.iter().enumerate() {
         let stage = Stage(at + 1);
+        schedule.add_systems(lap(action.spec.name).in_set(Lap(at + 1)));
+        schedule.configure_sets(Lap(at + 1).after(stage).before(Stage(at + 2)));
         match action.spec.name {
             "enqueue" => drop(schedule.add_systems(enqueue::enqueue.in_set(stage))),
             "allocate" => drop(schedule.add_systems(allocate::allocate.in_set(stage))),
@@ -133,12 +145,26 @@ pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
             _ => {}
         }
     }
-    schedule.add_systems(reflect::reflect.in_set(Stage(config.actions.len() + 1)));
+    let closing = (reflect::reflect, reflect::tell_waits, lap("reflect")).chain();
+    schedule.add_systems(closing.in_set(Stage(config.actions.len() + 1)));
     for at in 0..=config.actions.len() {
         schedule.configure_sets(Stage(at).before(Stage(at + 1)));
     }
     schedule
 }
+
+/// Notes the time at which a stage ended, where there is a watch to see it by.
+fn lap(stage: &'static str) -> impl Fn(Res<'_, Settings>, ResMut<'_, Outcome>) {
+    move |settings, mut outcome| {
+        if let Some(stopwatch) = &settings.stopwatch {
+            outcome.0.laps.push((stage, (stopwatch.0)()));
+        }
+    }
+}
+
+/// The end of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, bevy_ecs::schedule::SystemSet)]
+struct Lap(usize);
 
 /// A position in the running order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, bevy_ecs::schedule::SystemSet)]

@@ -162,12 +162,11 @@ fn within<S: Open>(
                 Reach::Covered if waiting.is_none() => {
                     waiting = Some((statement.save(start), trial));
                 }
-                Reach::Covered => {}
                 // The furthest attempt says most about what is lacking.
                 Reach::Short(other) if short.is_empty() || other.placed > short.placed => {
                     short = other;
                 }
-                Reach::Short(_) => {}
+                Reach::Covered | Reach::Short(_) => {}
             }
             statement.rollback(&mut scene.cluster, start);
         }

@@ -1,10 +1,11 @@
-//! Ends a cycle: what changed in the status of PodGroups and queues becomes intents, memory that is
-//! no longer needed is given back.
+//! Ends a cycle: what changed in the status of PodGroups, queues and waiting pods becomes intents,
+//! memory that is no longer needed is given back.
 //!
 //! Reads: job counts, queue use. Writes: phases, verdicts of jobs that need nothing any more.
 
 mod groups;
 mod queues;
+mod waits;
 
 use bevy_ecs::prelude::{ResMut, Resource};
 
@@ -13,6 +14,7 @@ use crate::delta::GroupPhase;
 use crate::ids::TimeMs;
 
 pub(crate) use queues::ToldQueues;
+pub(super) use waits::tell_waits;
 
 /// When the next cycle is due even if nothing happens: the end of the first pause, or of the first
 /// patience, of a job.

@@ -40,13 +40,14 @@ use glam::I64Vec2;
 
 use crate::class::{Class, Reads};
 use crate::config::{Gate, PluginConfig};
+use crate::delta::TopologyWish;
 use crate::ids::TimeMs;
 use crate::near::{NearFilters, NearScores};
 use crate::resource::{ResourceNames, ResourceVec};
 use crate::verdict::Verdict;
 use crate::world::{
     Around, Cluster, DomainTotals, JobReadOnlyItem, NodeColumns, QueueReadOnlyItem, Quotas,
-    Symbols, TaskReadOnlyItem,
+    Symbols, TaskReadOnlyItem, TaskStatus,
 };
 
 /// A place in the cycle where plugins have a say.
@@ -215,6 +216,32 @@ pub struct Unit<'a> {
     pub job: &'a JobReadOnlyItem<'a, 'a>,
     /// Index of the sub-group; none is the whole job.
     pub subgroup: Option<u16>,
+}
+
+impl<'a> Unit<'a> {
+    /// How close its tasks must sit, by a wish of its own.
+    pub fn wish(self) -> Option<&'a TopologyWish> {
+        let spec = self.job.spec;
+        let Some(at) = self.subgroup else { return spec.topology.as_ref() };
+        let policy = self.job.counts.subgroups[usize::from(at)].policy;
+        spec.subgroups[usize::from(policy)].topology.as_ref()
+    }
+
+    /// Nodes its tasks have places on, or room held on: one entry for each task, in no particular
+    /// order.
+    pub fn seats(self, cluster: &Cluster<'_, '_>) -> Vec<Entity> {
+        if self.job.counts.tasks() == self.job.counts.pending() {
+            return Vec::new();
+        }
+        let placed = self.job.members.0.iter().filter_map(|&task| {
+            let task = cluster.task(task);
+            let (status, node) = task.status();
+            let ours = self.subgroup.is_none() || task.membership.subgroup == self.subgroup;
+            let counts = status.is_allocated() || status == TaskStatus::Pipelined;
+            node.filter(|_| ours && counts)
+        });
+        placed.collect()
+    }
 }
 
 /// A plugin. Every method has a neutral default; [`Policy::points`] lists those that count.

@@ -24,7 +24,7 @@ use crate::config::Arguments;
 use crate::delta::{TierRef, TopologyMode, TopologyWish};
 use crate::kernel::ratio::SCORE_SCALE;
 use crate::resource::{Dim, ResourceNames, ResourceVec};
-use crate::world::{Cluster, DomainTotals, TaskStatus};
+use crate::world::{Cluster, DomainTotals};
 
 /// The plugin with its arguments.
 pub(super) struct Topology {
@@ -82,7 +82,7 @@ impl Policy for Topology {
         unit: Unit<'_>,
         _purpose: Purpose,
     ) -> Option<SearchSpace> {
-        let wish = wish(unit)?;
+        let wish = unit.wish()?;
         let highest = highest_tier(cluster, wish)?;
         let mut groups: Vec<Vec<Option<Entity>>> = Vec::new();
         let mut tier = None;
@@ -128,7 +128,7 @@ impl Policy for Topology {
         domain: Option<Entity>,
     ) -> Vec<Entity> {
         let job = Unit { subgroup: None, ..unit };
-        if wish(unit).or_else(|| wish(job)).is_none() {
+        if unit.wish().or_else(|| job.wish()).is_none() {
             return Vec::new();
         }
         cluster.tree.inside(domain).to_vec()
@@ -196,26 +196,10 @@ fn highest_tier(cluster: &Cluster<'_, '_>, wish: &TopologyWish) -> Option<i64> {
     }
 }
 
-fn wish(unit: Unit<'_>) -> Option<&TopologyWish> {
-    let spec = unit.job.spec;
-    let Some(subgroup) = unit.subgroup else { return spec.topology.as_ref() };
-    let policy = unit.job.counts.subgroups[usize::from(subgroup)].policy;
-    spec.subgroups[usize::from(policy)].topology.as_ref()
-}
-
 /// Rows of the nodes the unit already has places on or held, ascending.
 fn rows_in_use(cluster: &Cluster<'_, '_>, unit: Unit<'_>) -> Vec<u32> {
-    let job = unit.job;
-    if job.counts.tasks() == job.counts.pending() {
-        return Vec::new();
-    }
-    let placed = job.members.0.iter().filter_map(|&task| {
-        let task = cluster.task(task);
-        let (status, node) = task.status();
-        let inside = unit.subgroup.is_none() || task.membership.subgroup == unit.subgroup;
-        node.filter(|_| inside).filter(|_| status.is_allocated() || status == TaskStatus::Pipelined)
-    });
-    let mut rows: Vec<u32> = placed.map(|node| cluster.node(node).place.row).collect();
+    let nodes = unit.seats(cluster).into_iter();
+    let mut rows: Vec<u32> = nodes.map(|node| cluster.node(node).place.row).collect();
     rows.sort_unstable();
     rows.dedup();
     rows

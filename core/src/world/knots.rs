@@ -16,7 +16,7 @@ use super::domain::{DomainIndex, DomainTotals};
 pub struct Knots {
     /// Tiers there are, ascending, that of the cluster last.
     tiers: Vec<u64>,
-    knots: Vec<Knot>,
+    list: Vec<Knot>,
     /// Where the list of domains around each node row begins in `around`; one entry more than rows.
     starts: Vec<u32>,
     around: Vec<u32>,
@@ -50,7 +50,7 @@ impl Knots {
         for &(tier, domain) in &numbered {
             let (parent, row) = place(domain).unwrap_or((None, u32::MAX));
             let parent = parent.and_then(|parent| numbers.get(&parent)).copied().unwrap_or(root);
-            tree.knots.push(Knot { tier: tier as u32, parent, row });
+            tree.list.push(Knot { tier: tier as u32, parent, row });
         }
         for path in paths {
             tree.starts.push(tree.around.len() as u32);
@@ -62,7 +62,7 @@ impl Knots {
 
     /// Number of domains, the cluster included.
     pub fn len(&self) -> usize {
-        self.knots.len() + 1
+        self.list.len() + 1
     }
 
     /// Always at least the cluster.
@@ -77,12 +77,12 @@ impl Knots {
 
     /// Index of a domain's tier; that of the cluster is the last.
     pub fn tier(&self, at: usize) -> usize {
-        self.knots.get(at).map_or(self.tiers.len().saturating_sub(1), |knot| knot.tier as usize)
+        self.list.get(at).map_or(self.tiers.len().saturating_sub(1), |knot| knot.tier as usize)
     }
 
     /// What a domain hangs on; none for the cluster.
     pub fn parent(&self, at: usize) -> Option<usize> {
-        self.knots.get(at).map(|knot| knot.parent as usize)
+        self.list.get(at).map(|knot| knot.parent as usize)
     }
 
     /// Domains a node is in, closest first, the cluster left out.
@@ -95,7 +95,7 @@ impl Knots {
 
     /// What a node hangs on.
     pub fn home(&self, row: usize) -> usize {
-        self.around(row).first().map_or(self.knots.len(), |&at| at as usize)
+        self.around(row).first().map_or(self.list.len(), |&at| at as usize)
     }
 }
 
@@ -111,6 +111,6 @@ pub struct DomainView<'a> {
 impl<'a> DomainView<'a> {
     /// Sums over a domain; none for the cluster.
     pub fn totals(&self, at: usize) -> Option<&'a DomainTotals> {
-        self.totals.get(self.index.knots.knots.get(at)?.row as usize)
+        self.totals.get(self.index.knots.list.get(at)?.row as usize)
     }
 }

@@ -57,10 +57,10 @@ pub use stake::{JobStake, lacking};
 pub use symbol::{Symbol, Symbols};
 pub use task::{
     Assumed, Assumption, Labels, LastTransaction, Membership, Observed, PrioritySource, Request,
-    RequestTail, RunsSince, Seat, TaskIdentity, TaskStatus, TaskTraits, status_of,
+    RequestTail, RunsSince, Seat, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
 };
-pub(crate) use view::view_queue;
-pub use view::{jobs, pods, queues};
+pub(crate) use view::{Wait, view_queue};
+pub use view::{census, jobs, pods, queues};
 pub use volume::{
     Attachment, Attachments, Pick, Pin, SharedId, Spot, TaskVolumes, UseCounts, VolumeNeeds,
     VolumeRules, Volumes, Wish,

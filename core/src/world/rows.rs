@@ -18,7 +18,7 @@ use super::queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse
 use super::stake::JobStake;
 use super::task::{
     Assumed, Labels, LastTransaction, Membership, Observed, PrioritySource, Request, RequestTail,
-    RunsSince, Seat, TaskIdentity, TaskStatus, TaskTraits, status_of,
+    RunsSince, Seat, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
 };
 use super::volume::{Attachments, TaskVolumes};
 use crate::near::{Marks, Neighbours};
@@ -63,6 +63,7 @@ pub struct Task {
     pub assumed: &'static mut Assumed,
     pub last: &'static mut LastTransaction,
     pub since: &'static mut RunsSince,
+    pub told: &'static mut ToldWait,
     pub volumes: &'static mut TaskVolumes,
     pub guards: &'static mut Guards,
 }

@@ -8,6 +8,7 @@ use crate::class::ClassId;
 use crate::delta::{Ownership, PodPhase, PreemptionPolicy};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::{Lanes, Tail};
+use crate::verdict::Reason;
 
 /// Where a task stands. The order is Volcano's and indexes the counts of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -213,6 +214,10 @@ impl Labels {
 /// Position of the task in its job's list of members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
 pub struct Seat(pub u32);
+
+/// The condition last told of a waiting task: its reason and the code of why it waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+pub struct ToldWait(pub Option<(&'static str, Reason)>);
 
 /// The last thing a discarded Statement had in mind for the task: kept for reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]

@@ -6,12 +6,12 @@ use bevy_ecs::prelude::{Query, Res, World};
 use super::names::Names;
 use super::node::ClusterTotals;
 use super::queue::WHOLE_SHARE;
-use super::rows::{Job, JobReadOnlyItem, Node, Queue, QueueReadOnlyItem, Task, TaskReadOnlyItem};
+use super::rows::{Job, Node, Queue, QueueReadOnlyItem, Task, TaskReadOnlyItem};
 
 use super::task::{Assumption, TaskStatus};
 use crate::ids::Name;
 use crate::resource::{Dim, Quantity, ResourceNames, ResourceVec};
-use crate::scheduler::{JobView, PodView, QueueView};
+use crate::scheduler::{Census, JobView, PodView, QueueView};
 use crate::verdict::{Reason, Verdict};
 
 /// Every pod, sorted by key.
@@ -33,15 +33,16 @@ fn view_pods(
             let seen_on = task.observed.node.and_then(name);
             let node = node.and_then(name);
             let job = task.membership.job.and_then(|job| jobs.get(job).ok());
-            let wait = job.as_ref().and_then(|job| wait(&task, job, node.as_ref()));
+            let verdict = job.as_ref().and_then(|job| job.verdict.0.as_ref());
+            let wait = job.as_ref().and_then(|_| Wait::of(&task, verdict));
             PodView {
                 key: task.identity.key.clone(),
                 status: status.as_str(),
+                reason: wait.map(|wait| wait.code(verdict)),
+                unscheduled: wait.and_then(Wait::condition),
+                message: wait.map(|wait| wait.message(verdict, node.as_ref())),
                 nominated: node.clone().filter(|_| held),
                 node: node.filter(|_| !held).or(seen_on),
-                reason: wait.as_ref().map(|wait| wait.verdict.reason),
-                unscheduled: wait.as_ref().and_then(|wait| wait.unscheduled),
-                message: wait.map(|wait| wait.verdict.message),
                 job: job.map(|job| job.identity.key.object().clone()),
             }
         })
@@ -50,44 +51,85 @@ fn view_pods(
     pods
 }
 
-/// Why a pod waits, and how its condition says so.
-struct Wait {
-    verdict: Verdict,
-    unscheduled: Option<&'static str>,
+/// How a pod waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// A gate of its own holds it.
+    Gated,
+    /// It would have a place but for the rest of its gang.
+    ForGang,
+    /// Whatever keeps its job keeps it.
+    Stuck,
+    /// Room that is being freed is held for it.
+    ForRoom,
 }
 
-/// Why a pod waits: a gate of its own, else whatever keeps its job.
-fn wait(
-    task: &TaskReadOnlyItem<'_, '_>,
-    job: &JobReadOnlyItem<'_, '_>,
-    node: Option<&Name>,
-) -> Option<Wait> {
-    const UNSCHEDULABLE: Option<&str> = Some("Unschedulable");
-    match (task.status().0, job.verdict.0.as_ref()) {
-        (TaskStatus::Pending, _) if task.traits.gated => {
-            let verdict = Verdict::new(Reason::Gated, "a scheduling gate of its own holds it");
-            Some(Wait { verdict, unscheduled: None })
+impl Wait {
+    /// How the pod of a job with that verdict waits; none if it does not, or nobody has looked at it.
+    pub(crate) fn of(task: &TaskReadOnlyItem<'_, '_>, verdict: Option<&Verdict>) -> Option<Self> {
+        match task.status().0 {
+            TaskStatus::Pending if task.traits.gated => Some(Self::Gated),
+            TaskStatus::Pending if verdict.is_none() => None,
+            TaskStatus::Pending if task.last.0.is_some_and(is_place) => Some(Self::ForGang),
+            TaskStatus::Pending => Some(Self::Stuck),
+            TaskStatus::Pipelined => Some(Self::ForRoom),
+            _ => None,
         }
-        (TaskStatus::Pending, Some(verdict)) if task.last.0.is_some_and(is_place) => {
-            let message = format!("would fit, but waits for its gang: {}", verdict.message);
-            let verdict = Verdict::new(verdict.reason, message);
-            Some(Wait { verdict, unscheduled: Some("Schedulable") })
+    }
+
+    /// Reason of the condition `PodScheduled=False`; none where it is not ours to write.
+    pub(crate) fn condition(self) -> Option<&'static str> {
+        match self {
+            Self::Gated => None,
+            Self::ForGang => Some("Schedulable"),
+            Self::Stuck | Self::ForRoom => Some("Unschedulable"),
         }
-        (TaskStatus::Pending, Some(verdict)) => {
-            Some(Wait { verdict: verdict.clone(), unscheduled: UNSCHEDULABLE })
+    }
+
+    /// The stable code.
+    pub(crate) fn code(self, verdict: Option<&Verdict>) -> Reason {
+        match (self, verdict) {
+            (Self::Gated, _) => Reason::Gated,
+            (Self::ForGang | Self::Stuck, Some(verdict)) => verdict.reason,
+            _ => Reason::WaitingForVictims,
         }
-        (TaskStatus::Pipelined, _) => {
-            let node = node.map_or("a node", |name| name);
-            let message = format!("room is held for it on {node}, which is being freed");
-            let verdict = Verdict::new(Reason::WaitingForVictims, message);
-            Some(Wait { verdict, unscheduled: UNSCHEDULABLE })
+    }
+
+    /// The same for people.
+    pub(crate) fn message(self, verdict: Option<&Verdict>, node: Option<&Name>) -> String {
+        let why = verdict.map_or("", |verdict| &verdict.message);
+        match self {
+            Self::Gated => "a scheduling gate of its own holds it".to_owned(),
+            Self::ForGang => format!("would fit, but waits for its gang: {why}"),
+            Self::Stuck => why.to_owned(),
+            Self::ForRoom => {
+                let node = node.map_or("a node", |name| name);
+                format!("room is held for it on {node}, which is being freed")
+            }
         }
-        _ => None,
     }
 }
 
 fn is_place(assumption: Assumption) -> bool {
     matches!(assumption, Assumption::Allocated(_))
+}
+
+/// How many pods wait for which reason, and for how many room is held.
+pub fn census(world: &mut World) -> Census {
+    world.run_system_cached(count_waits).unwrap_or_default()
+}
+
+fn count_waits(jobs: Query<'_, '_, Job>) -> Census {
+    let mut census = Census::default();
+    for job in &jobs {
+        census.reserved += job.counts.pipelined();
+        let waiting = job.counts.pending();
+        if waiting > 0 {
+            let reason = job.verdict.0.as_ref().map(|verdict| verdict.reason);
+            *census.waiting.entry(reason).or_default() += waiting;
+        }
+    }
+    census
 }
 
 /// Every job, sorted by key.

@@ -4,6 +4,8 @@
 //! 1 an expectation failed, 2 bad input or usage.
 
 pub mod check_config;
+pub mod crds;
+pub mod run;
 pub mod simulate;
 pub mod test;
 
@@ -24,6 +26,7 @@ Examples:
   muster simulate cluster.yaml -o json     your own manifests, result for machines
   muster test scenarios/                   check every Scenario below a directory
   muster check-config volcano.conf         what does this configuration do?
+  muster run --kubeconfig ~/.kube/config   schedule a real cluster
 
 Exit codes: 0 done, 1 an expectation failed, 2 bad input or usage.";
 
@@ -37,10 +40,12 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(Box<run::RunArgs>),
     Simulate(simulate::SimulateArgs),
     Test(test::TestArgs),
     /// Validates a configuration and says in plain words what it does
     CheckConfig(CheckConfigArgs),
+    Crds(crds::CrdsArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -78,6 +83,12 @@ pub enum CliError {
         /// What the system says.
         source: rayon::ThreadPoolBuildError,
     },
+    /// Flags that contradict each other.
+    #[error("{0}")]
+    Usage(String),
+    /// The scheduler could not be started.
+    #[error(transparent)]
+    Run(#[from] crate::run::RunError),
     /// The result could not be written.
     #[error("cannot write the result: {0}")]
     Write(#[from] io::Error),
@@ -96,7 +107,7 @@ impl From<check_config::CheckConfigError> for CliError {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut out = BufWriter::new(io::stdout().lock());
-    let result = run(cli.command, &mut out);
+    let result = carry_out(cli.command, &mut out);
     let result = result.and_then(|outcome| Ok(out.flush().map(|()| outcome)?));
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -113,12 +124,17 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command, out: &mut dyn Write) -> Result<Outcome, CliError> {
+fn carry_out(command: Command, out: &mut dyn Write) -> Result<Outcome, CliError> {
     match command {
+        Command::Run(args) => run::run(&args),
         Command::Simulate(args) => simulate::run(&args, out),
         Command::Test(args) => test::run(&args, out),
         Command::CheckConfig(args) => {
             check_config::run(&args.file, out)?;
+            Ok(Outcome::Done)
+        }
+        Command::Crds(args) => {
+            crds::run(&args, out)?;
             Ok(Outcome::Done)
         }
     }

@@ -82,11 +82,14 @@ pub fn load(path: &Path) -> Result<Parsed, ConfigErrors> {
     let source_name = path.display().to_string();
     match std::fs::read_to_string(path) {
         Ok(text) => parse(&source_name, &text),
-        Err(error) => {
-            let problem = Problem::Unreadable { message: error.to_string() };
-            Err(whole_file(source_name, Place::default(), problem))
-        }
+        Err(error) => Err(unreadable(source_name, &error)),
     }
+}
+
+/// The error of a file that cannot be read.
+pub(crate) fn unreadable(source_name: String, error: &std::io::Error) -> ConfigErrors {
+    let problem = Problem::Unreadable { message: error.to_string() };
+    whole_file(source_name, Place::default(), problem)
 }
 
 /// The configuration that holds without a file.

@@ -1,6 +1,6 @@
 //! The `schedule` section: how the cycle uses the machine. Our own addition to the format.
 
-use muster_core::config::Tuning;
+use muster_core::config::{EvictionMode, Tuning};
 
 use super::error::Problem;
 use super::reader::{Field, Reader};
@@ -8,8 +8,15 @@ use super::tree::{Node, Value};
 use super::{duration, nearest};
 
 /// The keys of the section.
-pub(super) const KEYS: [&str; 6] =
-    ["threads", "rowsPerBlock", "parallelThreshold", "actionBudget", "jobsPerQueue", "period"];
+pub(super) const KEYS: [&str; 7] = [
+    "threads",
+    "rowsPerBlock",
+    "parallelThreshold",
+    "actionBudget",
+    "jobsPerQueue",
+    "period",
+    "eviction",
+];
 
 /// More threads than any machine has; a larger number is a slip.
 const MOST_THREADS: i64 = 1024;
@@ -47,6 +54,7 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node, field: Field<'_>) -> Tu
                     tuning.period_ms = period;
                 }
             }
+            "eviction" => tuning.eviction = eviction(reader, node, here),
             _ => {
                 let hint = nearest::hint(&entry.key, KEYS);
                 let problem = Problem::UnknownKey { key: entry.key.clone(), hint };
@@ -55,6 +63,26 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node, field: Field<'_>) -> Tu
         }
     }
     tuning
+}
+
+/// `eviction: {mode: delete | evict}`.
+fn eviction(reader: &mut Reader<'_>, node: &Node, field: Field<'_>) -> EvictionMode {
+    let mut mode = EvictionMode::default();
+    for entry in reader.map(node, field) {
+        let here = Field::Key(&field, &entry.key);
+        if entry.key != "mode" {
+            let hint = nearest::hint(&entry.key, ["mode"]);
+            let problem = Problem::UnknownKey { key: entry.key.clone(), hint };
+            reader.error(entry.key_at, here, problem);
+            continue;
+        }
+        match &entry.node.value {
+            Value::Text(text) if text == "delete" => mode = EvictionMode::Delete,
+            Value::Text(text) if text == "evict" => mode = EvictionMode::Evict,
+            _ => reader.wrong_type(&entry.node, here, "delete or evict"),
+        }
+    }
+    mode
 }
 
 fn whole(

@@ -1,5 +1,6 @@
 //! Volcano's HyperNode (`topology.volcano.sh/v1alpha1`).
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{LabelSelector, Metadata};
@@ -14,23 +15,26 @@ pub struct HyperNode {
     pub spec: HyperNodeSpec,
 }
 
-/// `spec` of a HyperNode.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+/// What belongs to the domain.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HyperNodeSpec {
     /// Lower is closer.
+    #[schemars(range(min = 0, max = i32::MAX))]
     pub tier: Option<i64>,
     /// Name of the tier.
+    #[schemars(length(max = 253))]
     pub tier_name: String,
     /// Who belongs to it.
     pub members: Vec<HyperNodeMember>,
 }
 
 /// A member, or a rule that finds members.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HyperNodeMember {
     /// `Node` or `HyperNode`.
+    #[schemars(extend("enum" = ["Node", "HyperNode"]))]
     #[serde(rename = "type")]
     pub kind: String,
     /// Which.
@@ -38,7 +42,7 @@ pub struct HyperNodeMember {
 }
 
 /// Exactly one of its ways.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MemberSelector {
     /// By name.
@@ -50,7 +54,7 @@ pub struct MemberSelector {
 }
 
 /// A name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ExactMatch {
     /// The name.
@@ -58,7 +62,7 @@ pub struct ExactMatch {
 }
 
 /// A pattern.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RegexMatch {
     /// The pattern, found anywhere in the name.

@@ -95,6 +95,35 @@ impl ObjectKind {
         }
     }
 
+    /// The version of the API group that is read.
+    pub fn version(self) -> &'static str {
+        match self {
+            Self::PodGroup | Self::Queue => "v1beta1",
+            Self::HyperNode | Self::Numatopology => "v1alpha1",
+            _ => "v1",
+        }
+    }
+
+    /// The word for it in the path of a request.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Self::Node => "nodes",
+            Self::Pod => "pods",
+            Self::PodGroup => "podgroups",
+            Self::Queue => "queues",
+            Self::HyperNode => "hypernodes",
+            Self::PriorityClass => "priorityclasses",
+            Self::Namespace => "namespaces",
+            Self::PodDisruptionBudget => "poddisruptionbudgets",
+            Self::ResourceQuota => "resourcequotas",
+            Self::PersistentVolume => "persistentvolumes",
+            Self::PersistentVolumeClaim => "persistentvolumeclaims",
+            Self::StorageClass => "storageclasses",
+            Self::CsiNode => "csinodes",
+            Self::Numatopology => "numatopologies",
+        }
+    }
+
     /// Do objects of this kind live in a namespace?
     pub fn is_namespaced(self) -> bool {
         matches!(

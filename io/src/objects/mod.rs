@@ -5,6 +5,7 @@
 //! [`crate::translate`].
 
 mod kind;
+mod json;
 mod scalar;
 mod selector;
 mod node;
@@ -27,6 +28,8 @@ pub use disruption_budget::{BudgetSpec, BudgetStatus, PodDisruptionBudget};
 pub use hypernode::{
     ExactMatch, HyperNode, HyperNodeMember, HyperNodeSpec, MemberSelector, RegexMatch,
 };
+pub use json::DecodeError;
+pub(crate) use json::drop_nulls;
 pub use kind::ObjectKind;
 pub use near::{
     ContainerPort, Namespace, PodAffinity, PodAffinityTerm, TopologySpreadConstraint,
@@ -35,7 +38,8 @@ pub use near::{
 pub use node::{Node, NodeImage, NodeSpec, NodeStatus, Taint};
 pub use pod::{
     Affinity, ClaimSource, ClaimTemplate, Container, EphemeralSource, NodeAffinity, NodeSelector,
-    Pod, PodSpec, PodStatus, PreferredTerm, Resources, SchedulingGate, Toleration, Volume,
+    Pod, PodCondition, PodSpec, PodStatus, PreferredTerm, Resources, SchedulingGate, Toleration,
+    Volume,
 };
 pub use podgroup::{
     NetworkTopology, PodGroup, PodGroupCondition, PodGroupSpec, PodGroupStatus, SubGroupPolicy,

@@ -203,4 +203,21 @@ pub struct PodStatus {
     pub phase: Option<String>,
     /// Node held for it.
     pub nominated_node_name: Option<String>,
+    /// What holds of it.
+    pub conditions: Vec<PodCondition>,
+}
+
+/// One entry of `status.conditions`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct PodCondition {
+    /// Its type, such as `PodScheduled`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// A constant.
+    pub reason: String,
+    /// The same for people.
+    pub message: String,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{LabelSelector, Metadata, ResourceMap};
@@ -18,18 +19,21 @@ pub struct PodGroup {
     pub status: PodGroupStatus,
 }
 
-/// `spec` of a PodGroup. Counts are signed so that a negative one is refused by name and not by
-/// its number format.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+/// What the gang asks for.
+// Counts are signed so that a negative one is refused by name and not by its number format.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodGroupSpec {
     /// Fewest pods worth running.
+    #[schemars(range(min = 0, max = i32::MAX))]
     pub min_member: Option<i64>,
     /// Fewest pods of each role.
     pub min_task_member: BTreeMap<String, i64>,
     /// Queue; empty is the default one.
+    #[schemars(length(max = 253))]
     pub queue: String,
     /// Priority class of the gang.
+    #[schemars(length(max = 253))]
     pub priority_class_name: String,
     /// Room that must be in sight before it is admitted.
     pub min_resources: Option<ResourceMap>,
@@ -39,27 +43,32 @@ pub struct PodGroupSpec {
     pub sub_group_policy: Vec<SubGroupPolicy>,
 }
 
-/// `networkTopology`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// How close pods must sit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NetworkTopology {
-    /// `hard` or `soft`; empty is `hard`.
+    /// `hard` or `soft`; absent is `hard`.
+    #[schemars(extend("enum" = ["hard", "soft"]))]
     pub mode: String,
     /// Widest tier, by number.
+    #[schemars(range(min = 0, max = i32::MAX))]
     pub highest_tier_allowed: Option<i64>,
     /// Widest tier, by name.
+    #[schemars(length(max = 253))]
     pub highest_tier_name: String,
 }
 
-/// One entry of `subGroupPolicy`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// A rule that makes sub-groups.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SubGroupPolicy {
     /// Its name.
     pub name: String,
     /// Pods of one sub-group that must run together; absent is 1.
+    #[schemars(range(min = 1, max = i32::MAX))]
     pub sub_group_size: Option<i64>,
     /// Sub-groups that must run; absent is 0.
+    #[schemars(range(min = 0, max = i32::MAX))]
     pub min_sub_groups: Option<i64>,
     /// Labels whose values tell the sub-groups apart.
     pub match_label_keys: Vec<String>,
@@ -69,8 +78,8 @@ pub struct SubGroupPolicy {
     pub network_topology: Option<NetworkTopology>,
 }
 
-/// `status` of a PodGroup.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// What became of the gang.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PodGroupStatus {
     /// `Pending`, `Inqueue`, `Running`, `Unknown` or `Completed`; absent is `Pending`.
@@ -85,8 +94,8 @@ pub struct PodGroupStatus {
     pub failed: u32,
 }
 
-/// One entry of `status.conditions`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// Something that holds, or held once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PodGroupCondition {
     /// `Unschedulable` or `Scheduled`.

@@ -1,5 +1,6 @@
 //! Volcano's Queue (`scheduling.volcano.sh/v1beta1`).
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Metadata, ResourceMap};
@@ -16,11 +17,12 @@ pub struct Queue {
     pub status: QueueStatus,
 }
 
-/// `spec` of a queue.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+/// What the queue may use.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct QueueSpec {
     /// Its part of what is shared by weight; absent is 1.
+    #[schemars(range(min = 1, max = 65_535))]
     pub weight: Option<i64>,
     /// Hard limit.
     pub capability: Option<ResourceMap>,
@@ -31,17 +33,19 @@ pub struct QueueSpec {
     /// May others take back what it uses above its due? Absent is yes.
     pub reclaimable: Option<bool>,
     /// Higher is served first.
+    #[schemars(range(min = 0))]
     pub priority: Option<i32>,
     /// Queue above it; empty is the root.
     pub parent: String,
     /// `traverse` or `fifo`.
+    #[schemars(extend("enum" = ["fifo", "traverse"]))]
     pub dequeue_strategy: Option<String>,
     /// Groups of nodes its pods may and would like to use.
     pub affinity: QueueAffinity,
 }
 
-/// `affinity` of a queue.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+/// Groups of nodes.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct QueueAffinity {
     /// Groups to use.
@@ -51,7 +55,7 @@ pub struct QueueAffinity {
 }
 
 /// Names of groups of nodes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NodeGroupTerms {
     /// What must hold.
@@ -62,16 +66,16 @@ pub struct NodeGroupTerms {
     pub preferred: Vec<String>,
 }
 
-/// `guarantee` of a queue.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+/// Room kept for the queue.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Guarantee {
     /// The amounts.
     pub resource: Option<ResourceMap>,
 }
 
-/// `status` of a queue.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// Whether the queue takes jobs, and what it uses.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct QueueStatus {
     /// `Open`, `Closing`, `Closed` or `Unknown`; absent is `Open`.

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// `key operator values`, the operator still as text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// `key operator values`.
+// The operator is still text: translation names the object when it refuses one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Requirement {
     /// Label key or field name.
@@ -17,7 +19,7 @@ pub struct Requirement {
 }
 
 /// A selector over labels: all of it must hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LabelSelector {
     /// Labels with exactly these values.

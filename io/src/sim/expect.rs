@@ -6,8 +6,9 @@ use muster_core::ids::{Name, ObjectKey};
 use muster_core::resource::Quantity;
 use muster_core::scheduler::{JobView, QueueView};
 
+use crate::translate::phase_text;
+
 use super::books::{Books, PodEntry, PodStatus};
-use super::cluster::phase_text;
 use super::domains::DomainIndex;
 use super::expectation::{Assertion, Expectation, PodCount, Range, Subject};
 

@@ -13,9 +13,10 @@ use muster_core::scheduler::{JobView, QueueView};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use crate::translate::{phase_text, state_text};
+
 use super::books::PodEntry;
 use super::clock;
-use super::cluster::{phase_text, state_text};
 use super::expect::Verdict;
 use super::invariants::{Invariant, Violation};
 use super::run::{CycleRecord, PodWait, RunResult};

@@ -195,7 +195,7 @@ impl<'a> Run<'a> {
             self.scheduler.feed(unfed);
         }
         let begun = Instant::now();
-        let CycleOutcome { intents, decisions } = self.scheduler.run_cycle(TimeMs(now_ms));
+        let CycleOutcome { intents, decisions, .. } = self.scheduler.run_cycle(TimeMs(now_ms));
         let duration_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
 
         self.count(&decisions, cycle);

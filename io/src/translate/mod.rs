@@ -27,6 +27,8 @@ use muster_core::ids::ObjectKey;
 use crate::objects::{Object, ObjectKind};
 
 pub(crate) use pod::QUEUE_NAME;
+pub(crate) use podgroup::phase_text;
+pub(crate) use queue::state_text;
 pub use unsupported::unsupported;
 pub(crate) use volume::{IS_DEFAULT, SELECTED_NODE};
 

@@ -137,3 +137,14 @@ fn phase(about: &About<'_>, text: Option<&str>) -> Result<GroupPhase, TranslateE
         )),
     }
 }
+
+/// The phase as the object writes it.
+pub(crate) fn phase_text(phase: GroupPhase) -> &'static str {
+    match phase {
+        GroupPhase::Pending => "Pending",
+        GroupPhase::Inqueue => "Inqueue",
+        GroupPhase::Running => "Running",
+        GroupPhase::Unknown => "Unknown",
+        GroupPhase::Completed => "Completed",
+    }
+}

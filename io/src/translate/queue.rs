@@ -61,3 +61,12 @@ fn state(about: &About<'_>, text: Option<&str>) -> Result<QueueState, TranslateE
         )),
     }
 }
+
+/// The state as the object writes it.
+pub(crate) fn state_text(state: QueueState) -> &'static str {
+    match state {
+        QueueState::Open => "Open",
+        QueueState::Closing => "Closing",
+        QueueState::Closed => "Closed",
+    }
+}

@@ -9,7 +9,6 @@ use crate::delta::{TierRef, TopologyMode, TopologyWish};
 use crate::policy::{Purpose, Unit};
 use crate::resource::Dim;
 use crate::verdict::{Reason, Verdict};
-use crate::world::TaskStatus;
 
 /// A job or one of its sub-groups.
 type Who = (Entity, Option<u16>);
@@ -32,7 +31,7 @@ pub(super) fn unsatisfied(scene: &mut Scene<'_, '_>, job: Entity, sheet: &Sheet)
 fn account(scene: &mut Scene<'_, '_>, who: Who, tasks: Vec<Entity>) -> Option<String> {
     let item = scene.cluster.job(who.0);
     let unit = Unit { job: &item, subgroup: who.1 };
-    let wish = wish(unit).filter(|wish| wish.mode == TopologyMode::Hard)?;
+    let wish = unit.wish().filter(|wish| wish.mode == TopologyMode::Hard)?;
     let space = scene.policies.search_space(&scene.cluster, unit, Purpose::Allocate)?;
     let domains: Option<Vec<Entity>> = space.groups.into_iter().flatten().collect();
     let (domains, bound) = (domains?, bound(scene, wish));
@@ -79,13 +78,6 @@ fn bound(scene: &Scene<'_, '_>, wish: &TopologyWish) -> Bound {
     }
 }
 
-fn wish(unit: Unit<'_>) -> Option<&TopologyWish> {
-    let spec = unit.job.spec;
-    let Some(at) = unit.subgroup else { return spec.topology.as_ref() };
-    let policy = unit.job.counts.subgroups[usize::from(at)].policy;
-    spec.subgroups[usize::from(policy)].topology.as_ref()
-}
-
 fn subject(unit: Unit<'_>) -> String {
     let Some(at) = unit.subgroup else { return "the gang".to_owned() };
     let group = &unit.job.counts.subgroups[usize::from(at)];
@@ -102,13 +94,9 @@ fn nowhere(scene: &Scene<'_, '_>, (job, subgroup): Who, bound: &Bound, subject: 
     if let Some(name) = &bound.unknown {
         return format!("{subject} must share a domain of tier {name:?}; no domain has that name");
     }
-    let members = scene.cluster.job(job).members.0.iter().map(|&task| scene.cluster.task(task));
-    let ours = members.filter(|task| subgroup.is_none() || task.membership.subgroup == subgroup);
-    let placed = ours.filter_map(|task| {
-        let (status, node) = task.status();
-        node.filter(|_| status.is_allocated() || status == TaskStatus::Pipelined)
-    });
-    let mut nodes: Vec<_> = placed.map(|node| &scene.cluster.node(node).identity.name).collect();
+    let unit = Unit { job: &scene.cluster.job(job), subgroup };
+    let seats = unit.seats(&scene.cluster).into_iter();
+    let mut nodes: Vec<_> = seats.map(|node| &scene.cluster.node(node).identity.name).collect();
     nodes.sort_unstable();
     nodes.dedup();
     if nodes.is_empty() {

@@ -18,8 +18,21 @@ pub(super) fn settle(world: &mut World) {
     debug_assert!(run.is_ok(), "the parameters are resources and queries that always exist");
 }
 
+/// Another configuration: groups are read otherwise, or no longer.
+pub(crate) fn switch(world: &mut World, inheritance: Option<Inheritance>) {
+    let mut groups = world.resource_mut::<NodeGroups>();
+    if groups.inheritance == inheritance {
+        return;
+    }
+    groups.inheritance = inheritance;
+    let run = world.run_system_cached(settle_groups);
+    debug_assert!(run.is_ok(), "the parameters are resources and queries that always exist");
+}
+
 fn settle_groups(mut intake: Intake<'_, '_>) {
-    let queues: Vec<Entity> = intake.cluster.queues.iter().map(|queue| queue.entity).collect();
+    let queues = intake.cluster.queues.iter().map(|queue| queue.entity);
+    let queues = queues.filter(|_| intake.cluster.groups.inheritance.is_some());
+    let queues: Vec<Entity> = queues.collect();
     let of_queue = queues.into_iter().map(|queue| (queue, intake.group_rule(queue))).collect();
     intake.cluster.groups.of_queue = of_queue;
     intake.sort_into_classes();

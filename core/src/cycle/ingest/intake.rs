@@ -9,7 +9,7 @@ use bevy_ecs::system::SystemParam;
 use super::Dirty;
 use super::spawn::{DEFAULT_QUEUE, ROOT_QUEUE};
 use crate::class::Classes;
-use crate::cycle::Now;
+use crate::cycle::{Now, Role};
 use crate::delta::{
     ClusterDelta, DomainFacts, NodeFacts, ObjectRef, PodGroupFacts, PriorityClassFacts, QueueFacts,
     QuotaFacts,
@@ -40,6 +40,7 @@ pub(super) struct Intake<'w, 's> {
     pub(super) set_aside: ResMut<'w, SetAside>,
     pub(super) dirty: ResMut<'w, Dirty>,
     pub(super) now: Res<'w, Now>,
+    pub(super) role: Res<'w, Role>,
 }
 
 /// Applies a batch in its order.
@@ -186,9 +187,11 @@ impl Intake<'_, '_> {
         let queue = self.queue_named(facts.queue.as_ref());
         self.move_job(job, queue);
         self.regroup(job, &facts.subgroups);
+        let others_decide = *self.role == Role::Follows;
         let Ok(mut item) = self.cluster.jobs.get_mut(job) else { return };
-        if !item.identity.present || item.identity.uid != facts.uid {
-            // Seen for the first time, or made anew: what the object says of its phase is all there is.
+        if !item.identity.present || item.identity.uid != facts.uid || others_decide {
+            // Seen for the first time, made anew, or written by the one that leads: what the object
+            // says of its phase is all there is.
             item.spec.phase = facts.phase;
             item.identity.announced = Some((facts.phase, facts.report.clone()));
         }

@@ -18,6 +18,7 @@ use bevy_ecs::prelude::{Resource, World};
 
 use crate::delta::ClusterDelta;
 
+pub(crate) use groups::switch as regroup_nodes;
 pub(crate) use intake::SetAside;
 pub(crate) use spawn::found;
 
@@ -49,6 +50,13 @@ pub(crate) struct Dirty {
     pub(crate) claims: std::collections::BTreeSet<crate::ids::ObjectKey>,
     /// Entities that may have lost their last reference.
     pub(crate) vacant: Vec<bevy_ecs::entity::Entity>,
+}
+
+/// Ends every assumption the cluster has not confirmed, and forgets what was told: another one
+/// decides from now on.
+pub(crate) fn give_up_assumptions(world: &mut World) {
+    let run = world.run_system_cached(pods::give_up);
+    debug_assert!(run.is_ok(), "the parameters are resources and queries that always exist");
 }
 
 /// Drains the inbox.

@@ -4,12 +4,14 @@ use bevy_ecs::entity::Entity;
 
 use super::intake::Intake;
 use crate::class::{Asks, ClassId};
+use crate::cycle::Role;
 use crate::delta::{ObjectRef, Ownership, PodFacts, PodPhase, PreemptionPolicy, SubGroupPolicy};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceVec;
 use crate::world::{
     Assumed, Assumption, GroupRuleId, Guards, JobBackoff, JobKey, Labels, LastTransaction,
-    Membership, Observed, PrioritySource, Request, RequestTail, RunsSince, TaskTraits, VolumeNeeds,
+    Membership, Observed, PrioritySource, Request, RequestTail, RunsSince, TaskTraits, ToldWait,
+    VolumeNeeds,
 };
 
 /// Priority of a pod nobody gave one, as in Volcano.
@@ -207,12 +209,17 @@ impl Intake<'_, '_> {
         let running = facts.phase == PodPhase::Running;
         let seen = item.since.0.filter(|_| !first_sight).or(Some(self.now.0));
         *item.since = RunsSince(seen.filter(|_| running));
-        let assumed = if first_sight { reserved(&observed) } else { item.assumed.0 };
+        let others_decide = *self.role == Role::Follows;
+        let assumed =
+            if first_sight || others_decide { reserved(&observed) } else { item.assumed.0 };
         let confirmed = matches!(assumed, Some(Assumption::Binding(_))) && observed.node.is_some();
         item.identity.uid = facts.uid.clone();
         *item.observed = observed;
         *item.assumed = Assumed(assumed.filter(|&assumption| stands(assumption, &observed)));
-        *item.last = if first_sight { LastTransaction(None) } else { *item.last };
+        if first_sight {
+            *item.last = LastTransaction(None);
+            *item.told = ToldWait(None);
+        }
         if let Some(old) = item.membership.job.filter(|_| confirmed) {
             *self.cluster.job_mut(old).backoff = JobBackoff::default();
         }
@@ -276,14 +283,41 @@ fn subgroup_values(policy: &SubGroupPolicy, labels: &Labels) -> Option<Vec<Name>
     values.filter(|values| selected && !values.is_empty())
 }
 
+/// Ends every assumption that is not what the pod itself says, and forgets what was told.
+pub(super) fn give_up(mut intake: Intake<'_, '_>) {
+    let cluster = &mut intake.cluster;
+    let tasks: Vec<Entity> = cluster.tasks.iter().map(|task| task.entity).collect();
+    for task in tasks {
+        let item = cluster.task(task);
+        // A node that is gone since is held for nobody.
+        let there = |assumption: &Assumption| match assumption {
+            Assumption::Pipelined(node) => cluster.nodes.contains(*node),
+            _ => true,
+        };
+        let said = reserved(item.observed).filter(there);
+        if item.assumed.0 != said {
+            intake.dirty.vacant.extend(item.home());
+            cluster.assume(task, said);
+        }
+        if let Ok(mut item) = cluster.tasks.get_mut(task) {
+            *item.told = ToldWait(None);
+        }
+    }
+    for mut job in &mut cluster.jobs {
+        job.identity.announced = None;
+        *job.backoff = JobBackoff::default();
+    }
+}
+
 /// How long a job pauses after so many failed binds in a row; the first is retried at once.
 fn pause(failures: u32) -> Option<i64> {
     let doublings = failures.checked_sub(2)?.min(16);
     Some((BACKOFF_FIRST_MS << doublings).min(BACKOFF_MAX_MS))
 }
 
-/// A reservation made by an earlier life of the scheduler, read back from the pod.
-fn reserved(observed: &Observed) -> Option<Assumption> {
+/// A reservation made by an earlier life of the scheduler, or by the one that leads, read back from
+/// the pod.
+pub(super) fn reserved(observed: &Observed) -> Option<Assumption> {
     let waits =
         observed.node.is_none() && observed.phase == PodPhase::Pending && !observed.deleting;
     observed.nominated.filter(|_| waits).map(Assumption::Pipelined)

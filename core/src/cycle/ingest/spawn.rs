@@ -14,7 +14,7 @@ use crate::world::{
     JobMembers, JobOverdue, JobSpec, JobStake, JobVerdict, Labels, LastTransaction, Membership,
     NodeIdentity, NodePlace, NodeRules, NodeTails, Observed, Pipelined, PrioritySource,
     QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse, Releasing, Request, RequestTail,
-    RunsSince, Seat, TaskIdentity, TaskTraits, TaskVolumes, Tenants, Unasked, Used,
+    RunsSince, Seat, TaskIdentity, TaskTraits, TaskVolumes, Tenants, ToldWait, Unasked, Used,
 };
 
 /// Name of the queue every path ends in.
@@ -139,7 +139,7 @@ impl Maker<'_> {
                 LastTransaction::default(),
                 RunsSince::default(),
             );
-            let extras = (TaskVolumes::default(), Guards::default());
+            let extras = (TaskVolumes::default(), Guards::default(), ToldWait::default());
             world.spawn((facts, request, place, state, extras)).id()
         });
     }

@@ -1,6 +1,6 @@
 //! What the API server does with the scheduler's calls.
 
-use muster_core::delta::{ClusterDelta, GroupPhase, QueueState};
+use muster_core::delta::{ClusterDelta, GroupPhase};
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::intent::Intent;
 use muster_core::resource::Format;
@@ -8,6 +8,7 @@ use muster_core::status::{Condition, ConditionKind, GroupReport, QueueReport};
 
 use super::Cluster;
 use crate::objects::{ObjectKind, Pod, PodGroupCondition, Scalar};
+use crate::translate::{phase_text, state_text};
 
 impl Cluster {
     /// Carries out the calls in order. One that cannot be carried out comes back as a delta.
@@ -26,6 +27,8 @@ impl Cluster {
                     self.write_group(group, *phase, report);
                 }
                 Intent::QueueStatus { queue, report } => self.write_queue(queue, report),
+                // The report has the scheduler's own words on every pod that waits.
+                Intent::Unscheduled { .. } => {}
             }
         }
     }
@@ -142,26 +145,6 @@ fn condition(held: &Condition) -> PodGroupCondition {
         status: "True".to_owned(),
         reason: held.reason.to_string(),
         message: held.message.clone(),
-    }
-}
-
-/// The state as the object writes it.
-pub(crate) fn state_text(state: QueueState) -> &'static str {
-    match state {
-        QueueState::Open => "Open",
-        QueueState::Closing => "Closing",
-        QueueState::Closed => "Closed",
-    }
-}
-
-/// The phase as the object writes it.
-pub(crate) fn phase_text(phase: GroupPhase) -> &'static str {
-    match phase {
-        GroupPhase::Pending => "Pending",
-        GroupPhase::Inqueue => "Inqueue",
-        GroupPhase::Running => "Running",
-        GroupPhase::Unknown => "Unknown",
-        GroupPhase::Completed => "Completed",
     }
 }
 

@@ -14,7 +14,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use muster_core::delta::ClusterDelta;
 use muster_core::ids::{Name, ObjectKey};
 
-pub(crate) use self::calls::{phase_text, state_text};
 use self::kubelet::Due;
 use self::store::Store;
 use super::scenario::{Deletion, FailBind, Kubelet, Scenario};

@@ -69,20 +69,6 @@ fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
     (distance(best) <= best.len().max(3) / 3).then_some(best)
 }
 
-/// Takes null out of every mapping: in Kubernetes a field that is null is a field not given.
-pub(crate) fn drop_nulls(value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            if map.values().any(Value::is_null) {
-                map.retain(|_, value| !value.is_null());
-            }
-            map.values_mut().for_each(drop_nulls);
-        }
-        Value::Array(list) => list.iter_mut().for_each(drop_nulls),
-        _ => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
@@ -123,12 +109,5 @@ mod tests {
         let (field, problem) = problem(json!({"list": [{"minMember": "two"}]}));
         assert_eq!(field, "list[0].minMember");
         assert_eq!(problem, "invalid type: string \"two\", expected a whole number, 0 or more");
-    }
-
-    #[test]
-    fn nulls_count_as_absent() {
-        let mut value = json!({"a": null, "b": {"c": null, "d": 1}, "e": [{"f": null}]});
-        drop_nulls(&mut value);
-        assert_eq!(value, json!({"b": {"d": 1}, "e": [{}]}));
     }
 }

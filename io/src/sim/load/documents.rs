@@ -6,8 +6,8 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde_json::Value;
 use serde_saphyr::Options;
 
-use super::decode::drop_nulls;
 use super::error::LoadError;
+use crate::objects::drop_nulls;
 
 /// The documents of a file's bytes, nulls taken out of every mapping, empty documents left out.
 pub(crate) fn parse(file: &Path, bytes: &[u8]) -> Result<Vec<Value>, LoadError> {

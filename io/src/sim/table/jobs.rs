@@ -6,9 +6,9 @@ use comfy_table::{Cell, CellAlignment, Color};
 use muster_core::delta::GroupPhase;
 use muster_core::scheduler::JobView;
 
-use super::super::cluster::phase_text;
 use super::super::run::RunResult;
 use super::{Ink, plural};
+use crate::translate::phase_text;
 
 /// Jobs listed.
 const SHOWN: usize = 40;

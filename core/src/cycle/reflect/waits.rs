@@ -1,0 +1,88 @@
+//! Why each pod waits, told when it begins to wait or waits for another class of reason.
+//!
+//! Only jobs are looked into that were tried, changed or judged since: a trial moves the counts of a
+//! job even if it is undone.
+//!
+//! Reads: verdicts, tasks of such jobs. Writes: what was told of each task.
+
+use std::sync::Arc;
+
+use bevy_ecs::prelude::{DetectChanges, Query, Ref, ResMut};
+use bevy_ecs::query::QueryData;
+
+use crate::cycle::Outcome;
+use crate::intent::Intent;
+use crate::verdict::Verdict;
+use crate::world::{
+    JobCounts, JobIdentity, JobMembers, JobVerdict, NodeIdentity, Task, ToldWait, Wait,
+};
+
+/// What is read of a job.
+#[derive(QueryData)]
+pub(in crate::cycle) struct Waiting {
+    identity: &'static JobIdentity,
+    members: &'static JobMembers,
+    counts: Ref<'static, JobCounts>,
+    verdict: Ref<'static, JobVerdict>,
+}
+
+pub(in crate::cycle) fn tell_waits(
+    jobs: Query<'_, '_, Waiting>,
+    mut tasks: Query<'_, '_, Task>,
+    nodes: Query<'_, '_, &NodeIdentity>,
+    mut outcome: ResMut<'_, Outcome>,
+) {
+    for job in &jobs {
+        let stirred = job.counts.is_changed() || job.verdict.is_changed();
+        if !stirred || job.counts.pending() + job.counts.pipelined() == 0 {
+            continue;
+        }
+        let verdict = job.verdict.0.as_ref();
+        let mut texts = Texts::default();
+        for &task in &job.members.0 {
+            let Ok(item) = tasks.get(task) else { continue };
+            let wait = Wait::of(&item, verdict).filter(|wait| wait.condition().is_some());
+            let class = wait.and_then(|wait| Some((wait.condition()?, wait.code(verdict))));
+            if item.told.0 == class {
+                continue;
+            }
+            if let (Some(wait), Some((reason, code))) = (wait, class) {
+                let node = item.status().1.and_then(|node| nodes.get(node).ok());
+                outcome.0.intents.push(Intent::Unscheduled {
+                    pod: item.identity.key.clone(),
+                    uid: item.identity.uid.clone(),
+                    job: job.identity.key.object().clone(),
+                    reason,
+                    code,
+                    message: texts.get(wait, verdict, node),
+                });
+            }
+            if let Ok(mut item) = tasks.get_mut(task) {
+                *item.told = ToldWait(class);
+            }
+        }
+    }
+}
+
+/// Messages most pods of a job share.
+#[derive(Default)]
+struct Texts {
+    stuck: Option<Arc<str>>,
+    for_gang: Option<Arc<str>>,
+}
+
+impl Texts {
+    fn get(
+        &mut self,
+        wait: Wait,
+        verdict: Option<&Verdict>,
+        node: Option<&NodeIdentity>,
+    ) -> Arc<str> {
+        let make = || wait.message(verdict, node.map(|node| &node.name)).into();
+        match wait {
+            Wait::Stuck => self.stuck.get_or_insert_with(make).clone(),
+            Wait::ForGang => self.for_gang.get_or_insert_with(make).clone(),
+            Wait::Gated | Wait::ForRoom => make(),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Another configuration for a scheduler that keeps all it knows.
+//!
+//! Nothing of what the cluster said or what was decided depends on the configuration, with three
+//! exceptions, and those are derived anew: the rankings of nodes, what queues say of groups of nodes
+//! (compiled only where a plugin reads it), and the due and limits of queues. The stages and plugins
+//! themselves are replaced.
+
+use super::{Scheduler, Settled};
+use crate::class::{Classes, Rankings};
+use crate::config::SchedulerConfig;
+use crate::cycle::{self, Settings, ingest};
+use crate::policy::Policies;
+use crate::world::{JobOverdue, Names, NodeGroups, QueueDeserved, QueueTerms};
+
+/// The rules of the new configuration read what the scheduler has not kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the scheduler keeps of pods only what its first configuration reads")]
+pub struct NotKept;
+
+impl Scheduler {
+    /// Puts another configuration in force from the next cycle on. Nothing is forgotten but verdicts'
+    /// grounds: every job is looked at again. The number of threads stays as it was.
+    ///
+    /// Fails, and changes nothing, on a scheduler that is not [lasting](Self::lasting) and keeps too
+    /// little.
+    pub fn reconfigure(&mut self, config: &SchedulerConfig) -> Result<(), NotKept> {
+        let world = &mut self.world;
+        let policies = Policies::new(config, &mut world.resource_mut::<Names>().0);
+        if !world.resource::<Classes>().reads().covers(policies.reads()) {
+            return Err(NotKept);
+        }
+        let stopwatch = world.resource_mut::<Settings>().stopwatch.take();
+        world.insert_resource(Settings { stopwatch, ..Settings::new(config) });
+        world.insert_resource(policies);
+        world.insert_resource(Rankings::default());
+        ingest::regroup_nodes(world, NodeGroups::new(config).inheritance);
+        let mut queues = world.query::<(&mut QueueDeserved, &mut QueueTerms)>();
+        for (mut deserved, mut terms) in queues.iter_mut(world) {
+            (*deserved, *terms) = (QueueDeserved::default(), QueueTerms::default());
+        }
+        let mut jobs = world.query::<&mut JobOverdue>();
+        for mut overdue in jobs.iter_mut(world) {
+            *overdue = JobOverdue::default();
+        }
+        // Systems that have never run take everything as changed.
+        self.schedule = cycle::schedule(config);
+        self.settled = Settled::No;
+        Ok(())
+    }
+}

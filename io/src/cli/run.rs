@@ -1,0 +1,298 @@
+//! `muster run`: schedules a real cluster.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use muster_core::config::duration::parse_ms;
+use tracing_subscriber::EnvFilter;
+
+use super::{CliError, Outcome, Threads};
+use crate::config::{ConfigErrors, DEFAULT_TEXT};
+use crate::http::Topics;
+use crate::kube::lease::Terms;
+use crate::kube::news::NewConfig;
+use crate::run::{self, Options};
+
+const EXAMPLES: &str = "\
+Examples:
+  muster run --kubeconfig ~/.kube/config --leader-elect=false
+  muster run --scheduler-conf /etc/muster/muster.conf --scheduler-name volcano
+
+Flags have the names Volcano's scheduler gives them where they mean the same.";
+
+/// Schedules a real cluster
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct RunArgs {
+    /// How to reach the cluster [default: as kubectl does, or the pod's service account]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Address of the API server, instead of the one the kubeconfig names
+    #[arg(long, value_name = "URL")]
+    master: Option<String>,
+    /// Pods with this schedulerName are ours; may be given several times
+    #[arg(long, value_name = "NAME", default_value = "muster", value_delimiter = ',')]
+    scheduler_name: Vec<String>,
+    /// The configuration, in Volcano's file format; changes take effect while running [default:
+    /// built in]
+    #[arg(long, value_name = "FILE")]
+    scheduler_conf: Option<PathBuf>,
+    /// Longest sleep between two cycles [default: schedule.period of the configuration, or 1s]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    schedule_period: Option<Duration>,
+    #[command(flatten)]
+    election: ElectionArgs,
+    #[command(flatten)]
+    answers: AnswerArgs,
+    /// Calls a second
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
+    kube_api_qps: u32,
+    /// Calls that may come at once after a quiet time
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
+    kube_api_burst: u32,
+    /// Calls under way at most
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..))]
+    calls_in_flight: u16,
+    /// Time between two recomputations of all totals; 0s never does
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
+    ledger_check_period: Duration,
+    /// Time calls have to end when asked to stop
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = time)]
+    shutdown_grace: Duration,
+    /// How much is logged: error, warn, info, debug, trace, or a filter such as muster=debug
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log_level: String,
+    /// How it is logged
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+    #[command(flatten)]
+    threads: Threads,
+    #[command(flatten)]
+    idle: IdleArgs,
+}
+
+#[derive(Debug, Args)]
+struct ElectionArgs {
+    /// Decide only while holding the lease
+    #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1,
+          default_missing_value = "true", require_equals = true)]
+    leader_elect: bool,
+    /// How long a lease holds that is not renewed
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = time)]
+    leader_elect_lease_duration: Duration,
+    /// How long its holder goes on without having renewed it
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time)]
+    leader_elect_renew_deadline: Duration,
+    /// Pause between two attempts
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time)]
+    leader_elect_retry_period: Duration,
+    /// Name of the lease
+    #[arg(long, value_name = "NAME", default_value = "muster")]
+    leader_elect_resource_name: String,
+    /// Namespace of the lease
+    #[arg(long, value_name = "NAME", default_value = "kube-system")]
+    leader_elect_resource_namespace: String,
+}
+
+#[derive(Debug, Args)]
+struct AnswerArgs {
+    /// Address of /metrics and /debug/profile
+    #[arg(long, value_name = "ADDRESS", default_value = ":8080", value_parser = address)]
+    listen_address: SocketAddr,
+    /// Address of /healthz and /readyz
+    #[arg(long, value_name = "ADDRESS", default_value = ":11251", value_parser = address)]
+    healthz_address: SocketAddr,
+    /// Answer /healthz and /readyz
+    #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1,
+          default_missing_value = "true", require_equals = true)]
+    enable_healthz: bool,
+    /// Answer /metrics
+    #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1,
+          default_missing_value = "true", require_equals = true)]
+    enable_metrics: bool,
+    /// Answer /debug/profile?seconds=N with a flamegraph
+    #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1,
+          default_missing_value = "true", require_equals = true)]
+    enable_pprof: bool,
+}
+
+/// Flags of Volcano's scheduler that mean nothing here, so that a Deployment need not be rewritten.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_field_names, reason = "named after the flags")]
+struct IdleArgs {
+    #[arg(long, hide = true, num_args = 0..=1)]
+    priority_class: Option<Option<String>>,
+    #[arg(long, hide = true, num_args = 0..=1)]
+    csi_storage: Option<Option<String>>,
+    #[arg(long, hide = true)]
+    node_worker_threads: Option<String>,
+    #[arg(long, hide = true)]
+    minimum_feasible_nodes: Option<String>,
+    #[arg(long, hide = true)]
+    minimum_percentage_nodes_to_find: Option<String>,
+    #[arg(long, hide = true)]
+    percentage_nodes_to_find: Option<String>,
+    #[arg(long, hide = true)]
+    resync_period: Option<String>,
+    #[arg(long, hide = true)]
+    resource_sync_timeout: Option<String>,
+    #[arg(long, hide = true, num_args = 0..=1)]
+    logtostderr: Option<Option<String>>,
+    #[arg(long, hide = true, num_args = 0..=1)]
+    cache_dumper: Option<Option<String>>,
+    #[arg(short = 'v', long = "v", hide = true)]
+    verbosity: Option<String>,
+}
+
+impl IdleArgs {
+    /// Names of those that were given.
+    fn given(&self) -> Vec<&'static str> {
+        let flags = [
+            ("--priority-class", self.priority_class.is_some()),
+            ("--csi-storage", self.csi_storage.is_some()),
+            ("--node-worker-threads", self.node_worker_threads.is_some()),
+            ("--minimum-feasible-nodes", self.minimum_feasible_nodes.is_some()),
+            ("--minimum-percentage-nodes-to-find", self.minimum_percentage_nodes_to_find.is_some()),
+            ("--percentage-nodes-to-find", self.percentage_nodes_to_find.is_some()),
+            ("--resync-period", self.resync_period.is_some()),
+            ("--resource-sync-timeout", self.resource_sync_timeout.is_some()),
+            ("--logtostderr", self.logtostderr.is_some()),
+            ("--cache-dumper", self.cache_dumper.is_some()),
+            ("-v", self.verbosity.is_some()),
+        ];
+        flags.into_iter().filter(|flag| flag.1).map(|flag| flag.0).collect()
+    }
+}
+
+/// How logs are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LogFormat {
+    /// A line of text each.
+    Text,
+    /// A JSON object each.
+    Json,
+}
+
+/// A length of time, as in `1m30s`.
+fn time(text: &str) -> Result<Duration, String> {
+    let ms = parse_ms(text).ok_or("expected a length of time such as 500ms or 1m30s")?;
+    Ok(Duration::from_millis(ms))
+}
+
+/// An address; without a host all of them are meant, as in `:8080`.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let problem = || "expected an address such as :8080 or 127.0.0.1:8080".to_owned();
+    if let Some(port) = text.strip_prefix(':') {
+        let port = port.parse().map_err(|_| problem())?;
+        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port));
+    }
+    text.parse().map_err(|_| problem())
+}
+
+/// Runs until asked to stop.
+pub(super) fn run(args: &RunArgs) -> Result<Outcome, CliError> {
+    let config = read_config(args)?;
+    let options = options(args)?;
+    start_log(args)?;
+    for flag in args.idle.given() {
+        tracing::warn!(flag, "has no effect here");
+    }
+    for warning in &config.parsed.warnings {
+        tracing::warn!("configuration: {warning}");
+    }
+    let pool = args.threads.pool(config.parsed.config.tuning.threads)?;
+    run::run(&options, config, pool)?;
+    Ok(Outcome::Done)
+}
+
+fn read_config(args: &RunArgs) -> Result<NewConfig, ConfigErrors> {
+    match &args.scheduler_conf {
+        None => run::read_config("built-in configuration", DEFAULT_TEXT),
+        Some(path) => run::load_config(path),
+    }
+}
+
+fn options(args: &RunArgs) -> Result<Options, CliError> {
+    let lease = if args.election.leader_elect { Some(terms(&args.election)?) } else { None };
+    Ok(Options {
+        kubeconfig: args.kubeconfig.clone(),
+        master: args.master.clone(),
+        scheduler_names: args.scheduler_name.clone(),
+        config_file: args.scheduler_conf.clone(),
+        period: args.schedule_period,
+        lease,
+        listen: listen(&args.answers),
+        calls_per_second: args.kube_api_qps,
+        call_burst: args.kube_api_burst,
+        calls_in_flight: usize::from(args.calls_in_flight),
+        ledger_check: Some(args.ledger_check_period).filter(|period| !period.is_zero()),
+        grace: args.shutdown_grace,
+    })
+}
+
+fn terms(args: &ElectionArgs) -> Result<Terms, CliError> {
+    let (duration, deadline, retry) = (
+        args.leader_elect_lease_duration,
+        args.leader_elect_renew_deadline,
+        args.leader_elect_retry_period,
+    );
+    if duration < Duration::from_secs(1) || deadline >= duration || retry >= deadline {
+        return Err(CliError::Usage(format!(
+            "--leader-elect-lease-duration ({duration:?}) must be at least 1s and longer than \
+             --leader-elect-renew-deadline ({deadline:?}), and that longer than \
+             --leader-elect-retry-period ({retry:?})"
+        )));
+    }
+    let host = std::env::var("HOSTNAME").ok().filter(|host| !host.is_empty());
+    let host = host.or_else(|| std::fs::read_to_string("/etc/hostname").ok());
+    let host = host.as_deref().map_or("muster", str::trim);
+    let started = jiff::Timestamp::now().as_nanosecond();
+    Ok(Terms {
+        namespace: args.leader_elect_resource_namespace.clone(),
+        name: args.leader_elect_resource_name.clone(),
+        identity: format!("{host}_{}_{started:x}", std::process::id()),
+        duration,
+        renew_deadline: deadline,
+        retry_period: retry,
+    })
+}
+
+fn listen(args: &AnswerArgs) -> Vec<(SocketAddr, Topics)> {
+    let metrics =
+        Topics { metrics: args.enable_metrics, profile: args.enable_pprof, ..Topics::default() };
+    let health = Topics { health: args.enable_healthz, ..Topics::default() };
+    if args.listen_address == args.healthz_address && args.listen_address.port() != 0 {
+        let both = Topics { health: health.health, ..metrics };
+        return vec![(args.listen_address, both)];
+    }
+    let both = [(args.listen_address, metrics), (args.healthz_address, health)];
+    both.into_iter().filter(|(_, topics)| *topics != Topics::default()).collect()
+}
+
+fn start_log(args: &RunArgs) -> Result<(), CliError> {
+    let filter = EnvFilter::try_new(&args.log_level)
+        .map_err(|error| CliError::Usage(format!("--log-level {:?}: {error}", args.log_level)))?;
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false);
+    match args.log_format {
+        LogFormat::Text => builder.with_ansi(false).init(),
+        LogFormat::Json => builder.json().flatten_event(true).init(),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_a_host_means_all() {
+        assert_eq!(address(":8080").unwrap(), "0.0.0.0:8080".parse().unwrap());
+        assert_eq!(address("127.0.0.1:0").unwrap(), "127.0.0.1:0".parse().unwrap());
+        assert!(address("8080").is_err());
+    }
+}

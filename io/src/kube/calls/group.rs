@@ -1,0 +1,119 @@
+//! Status of a PodGroup: phase, counters and the condition that holds.
+
+use std::sync::atomic::Ordering;
+
+use http::Method;
+use muster_core::delta::GroupPhase;
+use muster_core::ids::ObjectKey;
+use muster_core::status::{ConditionKind, GroupReport};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tracing::warn;
+
+use super::event::Happening;
+use super::failure::Failure;
+use super::office::{Body, Office};
+use super::pod::{condition, now};
+use crate::kube::memo::{GroupMemo, OUR_CONDITIONS};
+use crate::translate::phase_text;
+
+/// Conditions of a PodGroup as they are, for those that are not ours.
+#[derive(Deserialize)]
+struct Conditions {
+    metadata: Version,
+    #[serde(default)]
+    status: Status,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    resource_version: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    conditions: Vec<Value>,
+}
+
+impl Office {
+    pub(super) async fn tell_group(
+        &self,
+        group: &ObjectKey,
+        phase: GroupPhase,
+        report: &GroupReport,
+    ) {
+        let Some(memo) = self.memo.group(group) else { return };
+        match self.write_group(group, &memo, phase, report).await {
+            Ok(()) => {
+                for held in &report.conditions {
+                    if held.kind == ConditionKind::Unschedulable {
+                        self.events.note(Happening::group_waits(group, &memo.uid, &held.message));
+                    }
+                }
+            }
+            // Gone, or another group of that name by now.
+            Err(failure) if failure.is(404) || failure.is(409) => {}
+            Err(failure) => warn!(%group, %failure, "the status of the PodGroup was not written"),
+        }
+    }
+
+    async fn write_group(
+        &self,
+        group: &ObjectKey,
+        memo: &GroupMemo,
+        phase: GroupPhase,
+        report: &GroupReport,
+    ) -> Result<(), Failure> {
+        let path = group_path(group);
+        let since = now();
+        let ours = report
+            .conditions
+            .iter()
+            .map(|held| condition(held.kind.as_str(), "True", &held.reason, &held.message, &since));
+        let mut metadata = json!({"uid": memo.uid});
+        let mut conditions: Vec<Value> = Vec::new();
+        if memo.foreign_conditions {
+            // A patch replaces the list as a whole.
+            let found: Conditions = self.read(&path).await?;
+            metadata["resourceVersion"] = found.metadata.resource_version.into();
+            let foreign = |entry: &Value| {
+                let kind = entry["type"].as_str().unwrap_or_default();
+                !OUR_CONDITIONS.contains(&kind)
+            };
+            conditions.extend(found.status.conditions.into_iter().filter(foreign));
+        }
+        conditions.extend(ours);
+        let patch = json!({
+            "metadata": metadata,
+            "status": {
+                "phase": phase_text(phase),
+                "running": report.running,
+                "succeeded": report.succeeded,
+                "failed": report.failed,
+                "conditions": conditions,
+            },
+        });
+        self.patch_group(&path, &patch).await
+    }
+
+    /// Volcano's definition keeps the status in the object itself, others apart.
+    async fn patch_group(&self, path: &str, patch: &Value) -> Result<(), Failure> {
+        if !self.plain_groups.load(Ordering::Relaxed) {
+            let apart = format!("{path}/status");
+            match self.write(Method::PATCH, &apart, (Body::MergePatch, patch)).await {
+                Err(failure) if failure.is(404) => {}
+                result => return result,
+            }
+        }
+        self.write(Method::PATCH, path, (Body::MergePatch, patch)).await?;
+        self.plain_groups.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn group_path(group: &ObjectKey) -> String {
+    let (namespace, name) = (&group.namespace, &group.name);
+    format!("/apis/scheduling.volcano.sh/v1beta1/namespaces/{namespace}/podgroups/{name}")
+}

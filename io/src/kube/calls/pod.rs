@@ -1,0 +1,71 @@
+//! What a pod that waits says of itself: the node held for it, and why it waits.
+
+use http::Method;
+use jiff::Timestamp;
+use muster_core::ids::{Name, ObjectKey};
+use serde_json::{Value, json};
+use tracing::warn;
+
+use super::Report;
+use super::event::Happening;
+use super::office::{Body, Office, pod_path};
+use crate::kube::memo::POD_SCHEDULED;
+
+impl Office {
+    /// Writes the node held for a pod. It is not needed for any decision of this process, only for
+    /// those of one that comes after it, so a refusal is only said.
+    pub(super) async fn nominate(&self, pod: &ObjectKey, uid: &Name, node: Option<&Name>) {
+        let patch = json!({
+            "metadata": {"uid": &**uid},
+            "status": {"nominatedNodeName": node.map(|node| &**node)},
+        });
+        self.patch_status(pod, &patch).await;
+    }
+
+    /// Writes why a pod waits, unless it says so already.
+    pub(super) async fn tell_wait(&self, pod: &ObjectKey, report: Report) {
+        let Report::Wait { uid, job, reason, code, message } = report else { return };
+        if self.memo.is_told(pod, &uid, reason, code.as_str()) {
+            return;
+        }
+        let message = format!("{}: {message}", code.as_str());
+        let waits = condition(POD_SCHEDULED, "False", reason, &message, &now());
+        let patch = json!({"metadata": {"uid": &*uid}, "status": {"conditions": [waits]}});
+        if self.patch_status(pod, &patch).await {
+            self.events.note(Happening::waits(pod, &uid, &job, &message));
+        }
+    }
+
+    async fn patch_status(&self, pod: &ObjectKey, patch: &Value) -> bool {
+        let path = pod_path(pod, "/status");
+        match self.write(Method::PATCH, &path, (Body::StrategicPatch, patch)).await {
+            Ok(()) => true,
+            // Gone, or another pod of that name by now.
+            Err(failure) if failure.is(404) || failure.is(409) => false,
+            Err(failure) => {
+                warn!(%pod, %failure, "the status of the pod was not written");
+                false
+            }
+        }
+    }
+}
+
+/// A condition as objects of Kubernetes carry it.
+pub(super) fn condition(
+    kind: &str,
+    status: &str,
+    reason: &str,
+    message: &str,
+    since: &str,
+) -> Value {
+    json!({
+        "type": kind, "status": status, "reason": reason, "message": message,
+        "lastTransitionTime": since,
+    })
+}
+
+/// The time, to the second, as objects of Kubernetes write it.
+pub(super) fn now() -> String {
+    let now = Timestamp::now();
+    Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
+}

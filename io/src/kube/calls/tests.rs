@@ -1,0 +1,46 @@
+use muster_core::intent::{Decision, DecisionOp, Intent};
+
+use super::*;
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey::new("default", name)
+}
+
+#[test]
+fn binds_and_evictions_know_their_job_and_take_their_claims_along() {
+    let decision = |op, pod: &str, job: &str| Decision {
+        action: "allocate",
+        op,
+        pod: key(pod),
+        node: "n".into(),
+        job: key(job),
+        beneficiary: None,
+        reason: None,
+    };
+    let decisions = [
+        decision(DecisionOp::Pipeline, "p", "held"),
+        decision(DecisionOp::Evict, "victim", "low"),
+        decision(DecisionOp::Bind, "p", "high"),
+    ];
+    let intents = vec![
+        Intent::Evict { pod: key("victim"), uid: "v".into(), reason: "room".into() },
+        Intent::FixClaim { claim: key("c"), volume: None, node: "n".into(), pod: key("p") },
+        Intent::Bind { pod: key("p"), uid: "u".into(), node: "n".into() },
+    ];
+    let (evict, bind) = (
+        Act::Evict { uid: "v".into(), job: key("low"), reason: "room".into() },
+        Act::Bind {
+            uid: "u".into(),
+            node: "n".into(),
+            job: key("high"),
+            claims: vec![(key("c"), None)],
+        },
+    );
+    assert_eq!(
+        calls(intents, &decisions),
+        [
+            (Subject::Pod(key("victim")), Call::Act(evict)),
+            (Subject::Pod(key("p")), Call::Act(bind)),
+        ]
+    );
+}

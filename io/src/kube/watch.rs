@@ -1,0 +1,311 @@
+//! One watch a kind: objects as they come and go, turned into deltas.
+//!
+//! A watch begins with everything there is, streamed where the server can, in pages where it cannot,
+//! and goes on from there. What it knows besides the last version of each object is nothing: objects
+//! are decoded as far as scheduling reads them, translated, and dropped. After a gap the server cannot
+//! bridge (410) everything is told anew; objects that have not changed meanwhile are skipped, those
+//! that went are told gone.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::StreamExt;
+use hashbrown::{HashMap, HashSet};
+use jiff::Timestamp;
+use kube::runtime::watcher::{self, Event};
+use kube::{Api, Client};
+use muster_core::delta::ClusterDelta;
+use muster_core::ids::ObjectKey;
+use rustc_hash::FxBuildHasher;
+use tokio::sync::mpsc::Sender;
+use tokio::task::JoinSet;
+use tracing::{info, warn};
+
+use super::backoff::Backoff;
+use super::memo::Memo;
+use super::news::News;
+use super::raw::{Raw, api_resource};
+use crate::metrics::Metrics;
+use crate::objects::{Object, ObjectKind};
+use crate::translate::{Fault, OwnerRule, TranslateError, gone, translate, unsupported};
+
+/// Kinds that are watched.
+pub const KINDS: [ObjectKind; 13] = [
+    ObjectKind::Node,
+    ObjectKind::Pod,
+    ObjectKind::PodGroup,
+    ObjectKind::Queue,
+    ObjectKind::HyperNode,
+    ObjectKind::PriorityClass,
+    ObjectKind::Namespace,
+    ObjectKind::PodDisruptionBudget,
+    ObjectKind::ResourceQuota,
+    ObjectKind::PersistentVolume,
+    ObjectKind::PersistentVolumeClaim,
+    ObjectKind::StorageClass,
+    ObjectKind::CsiNode,
+];
+
+/// Pause before a kind the server does not know is looked for again.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+/// Failures in a row after which a watch begins anew: the version it continues from may be one the
+/// server has never heard of.
+const FAILURES_MAX: u32 = 8;
+
+/// What all watches share.
+#[derive(Clone)]
+pub(crate) struct Source {
+    pub(crate) client: Client,
+    pub(crate) owner: OwnerRule,
+    pub(crate) news: Sender<News>,
+    pub(crate) memo: Arc<Memo>,
+    pub(crate) metrics: Arc<Metrics>,
+}
+
+/// Starts a watch of every kind. They end when nobody takes their news any more.
+pub(crate) fn start(source: &Source) -> JoinSet<()> {
+    let mut watches = JoinSet::new();
+    for kind in KINDS {
+        watches.spawn(Watch::new(kind, source.clone()).run());
+    }
+    watches
+}
+
+/// Nobody takes news any more.
+struct Closed;
+
+/// How everything there is gets told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum List {
+    /// As events of the watch itself.
+    Streamed,
+    /// In pages before it.
+    Paged,
+}
+
+struct Watch {
+    kind: ObjectKind,
+    source: Source,
+    list: List,
+    /// Version of each object that was told.
+    known: HashMap<ObjectKey, Option<u64>, FxBuildHasher>,
+    /// Objects met since a list began; none outside of lists.
+    met: Option<HashSet<ObjectKey, FxBuildHasher>>,
+    /// Has a first list been told?
+    listed: bool,
+    /// Was it said that the server does not know the kind?
+    missed: bool,
+    /// What objects asked for in vain, each said once.
+    said: HashSet<String, FxBuildHasher>,
+}
+
+impl Watch {
+    fn new(kind: ObjectKind, source: Source) -> Self {
+        Self {
+            kind,
+            source,
+            list: List::Streamed,
+            known: HashMap::default(),
+            met: None,
+            listed: false,
+            missed: false,
+            said: HashSet::default(),
+        }
+    }
+
+    async fn run(mut self) {
+        while self.watch().await.is_ok() {}
+    }
+
+    /// Watches until the watch has to begin anew.
+    async fn watch(&mut self) -> Result<(), Closed> {
+        let api: Api<Raw> = Api::all_with(self.source.client.clone(), &api_resource(self.kind));
+        let config = match self.list {
+            List::Streamed => watcher::Config::default().streaming_lists(),
+            List::Paged => watcher::Config::default(),
+        };
+        let mut events = pin!(watcher::watcher(api, config));
+        let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(10));
+        let mut failures = 0;
+        while let Some(event) = events.next().await {
+            let error = match event {
+                Ok(event) => {
+                    failures = 0;
+                    backoff.reset();
+                    self.event(event).await?;
+                    continue;
+                }
+                Err(error) => error,
+            };
+            self.source.metrics.watch_failed(self.kind);
+            match fate(&error, self.list) {
+                Fate::Paged => {
+                    info!(kind = %self.kind, "the server streams no lists; reading pages");
+                    self.list = List::Paged;
+                    return Ok(());
+                }
+                Fate::Missing => {
+                    self.missing().await?;
+                    tokio::time::sleep(LOOK_AGAIN).await;
+                }
+                Fate::Anew => return Ok(()),
+                Fate::Again => {
+                    failures += 1;
+                    warn!(kind = %self.kind, %error, "the watch broke; trying again");
+                    tokio::time::sleep(backoff.pause()).await;
+                    if failures >= FAILURES_MAX {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn event(&mut self, event: Event<Raw>) -> Result<(), Closed> {
+        self.missed = false;
+        self.source.metrics.watch_event(self.kind);
+        match event {
+            Event::Init => self.met = Some(HashSet::default()),
+            Event::InitApply(raw) => {
+                let key = raw.key(self.kind);
+                let same = raw.version().is_some() && self.known.get(&key) == Some(&raw.version());
+                if let Some(met) = &mut self.met {
+                    met.insert(key.clone());
+                }
+                if !same {
+                    self.tell(key, &raw).await?;
+                }
+            }
+            Event::InitDone => {
+                let met = self.met.take().unwrap_or_default();
+                self.drop_all_but(&met).await?;
+                self.first_list().await?;
+            }
+            Event::Apply(raw) => self.tell(raw.key(self.kind), &raw).await?,
+            Event::Delete(raw) => self.tell_gone(&raw.key(self.kind)).await?,
+        }
+        Ok(())
+    }
+
+    /// Tells what is now known of an object.
+    async fn tell(&mut self, key: ObjectKey, raw: &Raw) -> Result<(), Closed> {
+        let delta = match self.decode(&key, raw) {
+            Ok(object) => {
+                self.source.memo.note(&key, &object);
+                self.say_unsupported(&key, &object);
+                translate(&object, &self.source.owner).unwrap_or_else(|error| {
+                    warn!(%error, "set aside");
+                    error.set_aside()
+                })
+            }
+            Err(error) => {
+                warn!(%error, "set aside");
+                error.set_aside()
+            }
+        };
+        self.known.insert(key, raw.version());
+        self.send(delta).await
+    }
+
+    fn decode(&self, key: &ObjectKey, raw: &Raw) -> Result<Object, TranslateError> {
+        let fail = |field: String, problem: String| {
+            let (kind, key, fault) = (self.kind, key.clone(), Fault::Object);
+            TranslateError { kind, key, field, problem, fault }
+        };
+        let mut object = Object::from_json(self.kind, raw.text())
+            .map_err(|error| fail(error.field, error.problem))?;
+        if let Some(metadata) = object.metadata_mut() {
+            let text = metadata.creation_timestamp.as_deref();
+            let time = text.and_then(|text| text.parse::<Timestamp>().ok());
+            metadata.created_ms = time.map(Timestamp::as_millisecond);
+        }
+        Ok(object)
+    }
+
+    /// Says once what this version does not do for objects of the kind.
+    fn say_unsupported(&mut self, key: &ObjectKey, object: &Object) {
+        for what in unsupported(object) {
+            if !self.said.contains(&what) {
+                warn!(kind = %self.kind, first = %self.kind.title(key), "{what}");
+                self.said.insert(what);
+            }
+        }
+    }
+
+    async fn tell_gone(&mut self, key: &ObjectKey) -> Result<(), Closed> {
+        self.known.remove(key);
+        self.source.memo.forget(self.kind, key);
+        self.send(gone(self.kind, key)).await
+    }
+
+    /// Tells that every object not among these is gone.
+    async fn drop_all_but(
+        &mut self,
+        met: &HashSet<ObjectKey, FxBuildHasher>,
+    ) -> Result<(), Closed> {
+        let lost = self.known.keys().filter(|key| !met.contains(*key)).cloned();
+        let mut lost: Vec<ObjectKey> = lost.collect();
+        lost.sort_unstable();
+        for key in &lost {
+            self.tell_gone(key).await?;
+        }
+        Ok(())
+    }
+
+    async fn first_list(&mut self) -> Result<(), Closed> {
+        if std::mem::replace(&mut self.listed, true) {
+            return Ok(());
+        }
+        self.deliver(News::Listed(self.kind)).await
+    }
+
+    /// The server does not know the kind: there is none of it, until it is installed.
+    async fn missing(&mut self) -> Result<(), Closed> {
+        if !std::mem::replace(&mut self.missed, true) {
+            let group = self.kind.group();
+            warn!(kind = %self.kind, group, "the server does not know this kind; looking again");
+        }
+        self.met = None;
+        self.drop_all_but(&HashSet::default()).await?;
+        self.first_list().await
+    }
+
+    async fn send(&self, delta: Option<ClusterDelta>) -> Result<(), Closed> {
+        let Some(delta) = delta else { return Ok(()) };
+        self.deliver(News::Delta { delta, heard: Instant::now() }).await
+    }
+
+    async fn deliver(&self, news: News) -> Result<(), Closed> {
+        self.source.news.send(news).await.map_err(|_| Closed)
+    }
+}
+
+/// What to do after an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// Read lists in pages.
+    Paged,
+    /// The kind does not exist.
+    Missing,
+    /// Begin with a new list.
+    Anew,
+    /// Go on from where it was.
+    Again,
+}
+
+fn fate(error: &watcher::Error, list: List) -> Fate {
+    use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
+    let (InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error)) = error else {
+        return Fate::Again;
+    };
+    let kube::Error::Api(status) = error else { return Fate::Again };
+    match status.code {
+        404 => Fate::Missing,
+        410 => Fate::Anew,
+        // An option of the watch the server does not know or does not allow.
+        400 | 422 if list == List::Streamed => Fate::Paged,
+        _ => Fate::Again,
+    }
+}

@@ -1,0 +1,277 @@
+//! Numbers for Prometheus. `docs/operating/running.md` has the table; a test compares the two.
+
+use std::time::Duration;
+
+use http::Method;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::objects::ObjectKind;
+
+/// One label and its value.
+type Label = [(&'static str, &'static str); 1];
+type Labels = Vec<(&'static str, String)>;
+type Seconds = Histogram;
+
+/// How an attempt to make a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// It was carried out.
+    Done,
+    /// The server said no.
+    Refused,
+    /// The server, or the way to it, was in trouble; it is tried again.
+    Again,
+}
+
+impl Answer {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Refused => "refused",
+            Self::Again => "again",
+        }
+    }
+}
+
+fn seconds() -> Seconds {
+    // 50 µs to 26 s.
+    Histogram::new(exponential_buckets(0.000_05, 2.0, 20))
+}
+
+/// All numbers. Whoever counts something has a method here.
+pub(crate) struct Metrics {
+    registry: Registry,
+    cycles: Counter,
+    cycle_seconds: Seconds,
+    action_seconds: Family<Label, Seconds>,
+    deltas: Counter,
+    delta_wait_seconds: Seconds,
+    decisions: Family<Label, Counter>,
+    evictions_by: Family<Label, Counter>,
+    binds: Counter,
+    bind_failures: Counter,
+    conflicts: Counter,
+    evictions: Counter,
+    evict_failures: Counter,
+    calls: Family<[(&'static str, String); 2], Counter>,
+    call_seconds: Family<Label, Seconds>,
+    in_flight: Gauge,
+    waiting_calls: Gauge,
+    events_dropped: Counter,
+    pending: Family<Label, Gauge>,
+    reservations: Gauge,
+    set_aside: Gauge,
+    ledger_checks: Counter,
+    ledger_faults: Counter,
+    watch_events: Family<Label, Counter>,
+    watch_failures: Family<Label, Counter>,
+    leader: Gauge,
+    ready: Gauge,
+    config: Family<Labels, Gauge>,
+    config_failures: Counter,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut metrics = Self {
+            registry: Registry::with_prefix("muster"),
+            cycles: Counter::default(),
+            cycle_seconds: seconds(),
+            action_seconds: Family::new_with_constructor(seconds),
+            deltas: Counter::default(),
+            delta_wait_seconds: seconds(),
+            decisions: Family::default(),
+            evictions_by: Family::default(),
+            binds: Counter::default(),
+            bind_failures: Counter::default(),
+            conflicts: Counter::default(),
+            evictions: Counter::default(),
+            evict_failures: Counter::default(),
+            calls: Family::default(),
+            call_seconds: Family::new_with_constructor(seconds),
+            in_flight: Gauge::default(),
+            waiting_calls: Gauge::default(),
+            events_dropped: Counter::default(),
+            pending: Family::default(),
+            reservations: Gauge::default(),
+            set_aside: Gauge::default(),
+            ledger_checks: Counter::default(),
+            ledger_faults: Counter::default(),
+            watch_events: Family::default(),
+            watch_failures: Family::default(),
+            leader: Gauge::default(),
+            ready: Gauge::default(),
+            config: Family::default(),
+            config_failures: Counter::default(),
+        };
+        metrics.register_cycle();
+        metrics.register_calls();
+        metrics.register_state();
+        metrics
+    }
+
+    fn register_cycle(&mut self) {
+        let all = &mut self.registry;
+        all.register("cycles", "Cycles that had something to do", self.cycles.clone());
+        let (help, unit) = ("Time a cycle took", Unit::Seconds);
+        all.register_with_unit("cycle_duration", help, unit, self.cycle_seconds.clone());
+        let help = "Time a stage of a cycle took";
+        all.register_with_unit("action_duration", help, Unit::Seconds, self.action_seconds.clone());
+        all.register("deltas", "Changes of the cluster taken in", self.deltas.clone());
+        let help = "Time from hearing of a change to taking it in";
+        let waited = self.delta_wait_seconds.clone();
+        all.register_with_unit("watch_lag", help, Unit::Seconds, waited);
+        all.register("decisions", "Decisions by kind", self.decisions.clone());
+        let help = "Evictions decided, by the action that decided";
+        all.register("evictions_decided", help, self.evictions_by.clone());
+    }
+
+    fn register_calls(&mut self) {
+        let all = &mut self.registry;
+        all.register("binds", "Pods bound", self.binds.clone());
+        all.register("bind_failures", "Binds that failed for good", self.bind_failures.clone());
+        all.register("bind_conflicts", "Binds answered with a conflict", self.conflicts.clone());
+        all.register("evictions", "Pods evicted", self.evictions.clone());
+        all.register("evict_failures", "Evictions refused", self.evict_failures.clone());
+        all.register("calls", "Attempts at calls, by method and answer", self.calls.clone());
+        let (help, unit) = ("Time an attempt at a call took", Unit::Seconds);
+        all.register_with_unit("call_duration", help, unit, self.call_seconds.clone());
+        all.register("calls_in_flight", "Calls under way", self.in_flight.clone());
+        all.register("calls_waiting", "Calls that wait", self.waiting_calls.clone());
+        let help = "Events not written, there being too many";
+        all.register("events_dropped", help, self.events_dropped.clone());
+    }
+
+    fn register_state(&mut self) {
+        let all = &mut self.registry;
+        all.register("pending_pods", "Pods that wait, by reason", self.pending.clone());
+        all.register("reserved_pods", "Pods room is held for", self.reservations.clone());
+        all.register("objects_set_aside", "Objects that make no sense", self.set_aside.clone());
+        all.register("ledger_checks", "Recomputations of all totals", self.ledger_checks.clone());
+        let help = "Totals that differed from their recomputation";
+        all.register("ledger_faults", help, self.ledger_faults.clone());
+        all.register("watch_events", "Events heard, by kind", self.watch_events.clone());
+        all.register("watch_failures", "Watches that broke", self.watch_failures.clone());
+        all.register("leader", "1 while this process decides", self.leader.clone());
+        all.register("ready", "1 once all first lists were read", self.ready.clone());
+        let help = "1 for the configuration in force, by a hash of its text";
+        all.register("config_info", help, self.config.clone());
+        let help = "Configuration files that were not valid";
+        all.register("config_failures", help, self.config_failures.clone());
+    }
+
+    /// The text Prometheus reads.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String cannot fail.
+        let _never = encode(&mut text, &self.registry);
+        text
+    }
+
+    pub(crate) fn cycle(&self, took: Duration, laps: &[(&'static str, u64)]) {
+        self.cycles.inc();
+        self.cycle_seconds.observe(took.as_secs_f64());
+        for &(stage, micros) in laps {
+            let seconds = Duration::from_micros(micros).as_secs_f64();
+            self.action_seconds.get_or_create(&[("action", stage)]).observe(seconds);
+        }
+    }
+
+    pub(crate) fn took_in(&self, waited: Duration) {
+        self.deltas.inc();
+        self.delta_wait_seconds.observe(waited.as_secs_f64());
+    }
+
+    pub(crate) fn decided(&self, op: &'static str) {
+        self.decisions.get_or_create(&[("op", op)]).inc();
+    }
+
+    pub(crate) fn decided_to_evict(&self, action: &'static str) {
+        self.evictions_by.get_or_create(&[("action", action)]).inc();
+    }
+
+    pub(crate) fn bound(&self) {
+        self.binds.inc();
+    }
+
+    pub(crate) fn bind_failed(&self) {
+        self.bind_failures.inc();
+    }
+
+    pub(crate) fn conflict(&self) {
+        self.conflicts.inc();
+    }
+
+    pub(crate) fn evicted(&self) {
+        self.evictions.inc();
+    }
+
+    pub(crate) fn evict_failed(&self) {
+        self.evict_failures.inc();
+    }
+
+    pub(crate) fn answered(&self, method: &Method, answer: Answer, took: Duration) {
+        let labels = [("method", method.to_string()), ("answer", answer.as_str().to_owned())];
+        self.calls.get_or_create(&labels).inc();
+        let label = [("answer", answer.as_str())];
+        self.call_seconds.get_or_create(&label).observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn in_flight(&self, under_way: usize, waiting: usize) {
+        self.in_flight.set(under_way as i64);
+        self.waiting_calls.set(waiting as i64);
+    }
+
+    pub(crate) fn events_dropped(&self, count: u64) {
+        self.events_dropped.inc_by(count);
+    }
+
+    /// How many pods wait for which reason, and for how many room is held.
+    pub(crate) fn census(&self, pending: &[(&'static str, u32)], reserved: u32, aside: usize) {
+        self.pending.clear();
+        for &(reason, pods) in pending {
+            self.pending.get_or_create(&[("reason", reason)]).set(i64::from(pods));
+        }
+        self.reservations.set(i64::from(reserved));
+        self.set_aside.set(aside as i64);
+    }
+
+    pub(crate) fn ledger_checked(&self, faults: usize) {
+        self.ledger_checks.inc();
+        self.ledger_faults.inc_by(faults as u64);
+    }
+
+    pub(crate) fn watch_event(&self, kind: ObjectKind) {
+        self.watch_events.get_or_create(&[("kind", kind.name())]).inc();
+    }
+
+    pub(crate) fn watch_failed(&self, kind: ObjectKind) {
+        self.watch_failures.get_or_create(&[("kind", kind.name())]).inc();
+    }
+
+    pub(crate) fn leads(&self, leads: bool) {
+        self.leader.set(i64::from(leads));
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        self.ready.get() == 1
+    }
+
+    pub(crate) fn set_ready(&self) {
+        self.ready.set(1);
+    }
+
+    pub(crate) fn config(&self, hash: u64) {
+        self.config.clear();
+        self.config.get_or_create(&vec![("hash", format!("{hash:016x}"))]).set(1);
+    }
+
+    pub(crate) fn config_failed(&self) {
+        self.config_failures.inc();
+    }
+}

@@ -1,0 +1,320 @@
+//! The loop on a real cluster: hear news, run a cycle, hand its calls over.
+//!
+//! A cycle begins because something changed; the period is only the longest sleep. News that come
+//! within a moment are taken in together. Nothing is decided before every kind was listed once, and
+//! nothing while another process leads: then news are taken in all the same, so that taking over needs
+//! no list.
+
+pub(crate) mod pulse;
+mod reload;
+mod outside;
+
+pub(crate) use reload::{load as load_config, read as read_config};
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use muster_core::delta::ClusterDelta;
+use muster_core::ids::TimeMs;
+use muster_core::intent::DecisionOp;
+use muster_core::scheduler::{CycleOutcome, Scheduler};
+use rayon::ThreadPool;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc::Receiver;
+use tracing::{error, info, warn};
+
+use self::outside::Outside;
+use crate::config::Parsed;
+use crate::http::Topics;
+use crate::kube::calls::calls;
+use crate::kube::lease::Terms;
+use crate::kube::news::{Leadership, NewConfig, News};
+
+/// Shortest time from the start of one cycle to the next: what comes meanwhile is taken in together.
+const GAP: Duration = Duration::from_millis(10);
+/// News taken at a time.
+const BATCH: usize = 65_536;
+/// Shortest time between two counts of what waits, which look at every job.
+const COUNT_EVERY: Duration = Duration::from_secs(1);
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// File with how to reach the cluster; none looks where clients look.
+    pub kubeconfig: Option<PathBuf>,
+    /// Address of the API server, instead of the one the file names.
+    pub master: Option<String>,
+    /// Pods that name one of these schedulers are ours; events are signed with the first.
+    pub scheduler_names: Vec<String>,
+    /// The configuration file, looked at again and again; none is the built-in one for good.
+    pub config_file: Option<PathBuf>,
+    /// Longest sleep between two cycles; none is what the configuration says.
+    pub period: Option<Duration>,
+    /// Terms of the election; none decides without one.
+    pub lease: Option<Terms>,
+    /// Addresses to answer on, and what.
+    pub listen: Vec<(std::net::SocketAddr, Topics)>,
+    /// Calls a second.
+    pub calls_per_second: u32,
+    /// Calls that may come at once after a quiet time.
+    pub call_burst: u32,
+    /// Calls under way at most.
+    pub calls_in_flight: usize,
+    /// Time between two recomputations of all totals; none never does.
+    pub ledger_check: Option<Duration>,
+    /// Time calls have to end when the process is asked to stop.
+    pub grace: Duration,
+}
+
+/// Why the scheduler could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Threads could not be started.
+    #[error("cannot start the threads for input and output: {0}")]
+    Runtime(#[source] std::io::Error),
+    /// There is no way to a cluster.
+    #[error("cannot tell how to reach the cluster: {0}")]
+    Cluster(String),
+    /// An address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+/// Schedules a cluster until the process is asked to stop.
+pub fn run(options: &Options, config: NewConfig, pool: Arc<ThreadPool>) -> Result<(), RunError> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.thread_name("muster-io").enable_all().build();
+    let runtime = runtime.map_err(RunError::Runtime)?;
+    let (outside, news) = runtime.block_on(Outside::open(options, &config))?;
+    let mut cycles = Loop::new(options, config.parsed, pool, outside, news);
+    while cycles.turn(&runtime) == Flow::On {}
+    let Loop { outside, news, .. } = cycles;
+    runtime.block_on(outside.close(news, options.grace));
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    Ok(())
+}
+
+/// Does the loop go on?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    On,
+    Over,
+}
+
+struct Loop {
+    scheduler: Scheduler,
+    outside: Outside,
+    news: Receiver<News>,
+    /// Were all first lists read?
+    ready: bool,
+    leadership: Leadership,
+    given_period: Option<Duration>,
+    period: Duration,
+    threads: Option<usize>,
+    ledger_check: Option<Duration>,
+    /// Time zero of the clock, which never goes back.
+    zero: (Instant, i64),
+    last_cycle: Instant,
+    last_count: Option<Instant>,
+    last_check: Instant,
+    cycle: u64,
+    /// Has anything changed since the last count, and since the last check?
+    uncounted: bool,
+    unchecked: bool,
+}
+
+impl Loop {
+    fn new(
+        options: &Options,
+        parsed: Parsed,
+        pool: Arc<ThreadPool>,
+        outside: Outside,
+        news: Receiver<News>,
+    ) -> Self {
+        let tuning = &parsed.config.tuning;
+        let begun = Instant::now();
+        let stopwatch = Arc::new(move || begun.elapsed().as_micros() as u64);
+        Self {
+            scheduler: Scheduler::lasting(&parsed.config, pool).with_stopwatch(stopwatch),
+            outside,
+            news,
+            ready: false,
+            leadership: match options.lease {
+                None => Leadership::Leads,
+                Some(_) => Leadership::Follows,
+            },
+            given_period: options.period,
+            period: options.period.unwrap_or(Duration::from_millis(tuning.period_ms)),
+            threads: tuning.threads,
+            ledger_check: options.ledger_check,
+            zero: (begun, jiff::Timestamp::now().as_millisecond()),
+            last_cycle: begun,
+            last_count: None,
+            last_check: begun,
+            cycle: 0,
+            uncounted: false,
+            unchecked: false,
+        }
+    }
+
+    fn now(&self) -> TimeMs {
+        TimeMs(self.zero.1 + self.zero.0.elapsed().as_millis() as i64)
+    }
+
+    /// Waits for news or the end of the period, and does what they ask for.
+    fn turn(&mut self, runtime: &Runtime) -> Flow {
+        let news = self.gather(runtime);
+        self.outside.pulse.beat();
+        let flow = self.hear(news);
+        if flow == Flow::Over {
+            return flow;
+        }
+        if self.ready {
+            self.last_cycle = Instant::now();
+            match self.leadership {
+                Leadership::Leads => self.decide(),
+                Leadership::Follows => self.scheduler.follow(self.now()),
+            }
+            self.count();
+            self.check_ledger();
+        }
+        Flow::On
+    }
+
+    fn gather(&mut self, runtime: &Runtime) -> Vec<News> {
+        let mut batch = Vec::new();
+        let (period, gap) = (self.period, GAP.saturating_sub(self.last_cycle.elapsed()));
+        let inbox = &mut self.news;
+        runtime.block_on(async {
+            let first = inbox.recv_many(&mut batch, BATCH);
+            if tokio::time::timeout(period, first).await.is_ok() && !gap.is_zero() {
+                tokio::time::sleep(gap).await;
+                while batch.len() < BATCH
+                    && let Ok(more) = inbox.try_recv()
+                {
+                    batch.push(more);
+                }
+            }
+        });
+        batch
+    }
+
+    fn hear(&mut self, news: Vec<News>) -> Flow {
+        let mut deltas: Vec<ClusterDelta> = Vec::with_capacity(news.len());
+        for item in news {
+            match item {
+                News::Delta { delta, heard } => {
+                    self.outside.metrics.took_in(heard.elapsed());
+                    deltas.push(delta);
+                }
+                News::Listed(kind) => {
+                    if self.outside.pulse.read(kind) {
+                        info!("all first lists are read");
+                        self.ready = true;
+                        self.outside.metrics.set_ready();
+                    }
+                }
+                News::Leadership(leadership) => self.change_leadership(leadership),
+                News::Config(config) => self.reconfigure(*config),
+                News::Stop => return Flow::Over,
+            }
+        }
+        let changed = !deltas.is_empty();
+        (self.uncounted, self.unchecked) = (self.uncounted | changed, self.unchecked | changed);
+        self.scheduler.feed(deltas);
+        Flow::On
+    }
+
+    fn change_leadership(&mut self, leadership: Leadership) {
+        self.leadership = leadership;
+        self.outside.metrics.leads(leadership == Leadership::Leads);
+        if leadership == Leadership::Follows {
+            // Whatever was decided and not carried out is for the next one to decide.
+            self.outside.desk.drop_waiting();
+        }
+    }
+
+    fn reconfigure(&mut self, NewConfig { parsed, hash }: NewConfig) {
+        if let Err(error) = self.scheduler.reconfigure(&parsed.config) {
+            self.outside.metrics.config_failed();
+            return error!(%error, "the new configuration is not in force");
+        }
+        let tuning = &parsed.config.tuning;
+        if tuning.threads != self.threads {
+            warn!("schedule.threads changed; it takes effect when the process starts again");
+        }
+        self.period = self.given_period.unwrap_or(Duration::from_millis(tuning.period_ms));
+        self.outside.office.set_eviction(tuning.eviction);
+        self.outside.metrics.config(hash);
+        for warning in &parsed.warnings {
+            warn!("configuration: {warning}");
+        }
+        info!(hash = format!("{hash:016x}"), "a new configuration is in force");
+    }
+
+    /// Runs a cycle and hands over what it decided.
+    fn decide(&mut self) {
+        let now = self.now();
+        let begun = Instant::now();
+        let CycleOutcome { intents, decisions, laps } = self.scheduler.run_cycle(now);
+        let took = begun.elapsed();
+        if laps.is_empty() {
+            return;
+        }
+        self.cycle += 1;
+        (self.uncounted, self.unchecked) = (true, true);
+        let metrics = &self.outside.metrics;
+        metrics.cycle(took, &laps);
+        let mut made = [0_u32; 4];
+        for decision in &decisions {
+            metrics.decided(decision.op.as_str());
+            if decision.op == DecisionOp::Evict {
+                metrics.decided_to_evict(decision.action);
+            }
+            made[decision.op as usize] += 1;
+        }
+        let calls = calls(intents, &decisions);
+        if !calls.is_empty() {
+            let [binds, evictions, reserved, released] = made;
+            let (cycle, calls, took_us) = (self.cycle, calls.len(), took.as_micros() as u64);
+            info!(cycle, binds, evictions, reserved, released, calls, took_us, "cycle");
+        }
+        self.outside.desk.make(calls);
+    }
+
+    /// Counts what waits, for the metrics.
+    fn count(&mut self) {
+        let lately = self.last_count.is_some_and(|last| last.elapsed() < COUNT_EVERY);
+        if !self.uncounted || lately {
+            return;
+        }
+        (self.uncounted, self.last_count) = (false, Some(Instant::now()));
+        let census = self.scheduler.census();
+        let waiting = census.waiting.iter().map(|(reason, &pods)| {
+            (reason.map_or("NotLookedAt", muster_core::verdict::Reason::as_str), pods)
+        });
+        let waiting: Vec<_> = waiting.collect();
+        let aside = self.scheduler.set_aside().len();
+        self.outside.metrics.census(&waiting, census.reserved, aside);
+    }
+
+    /// Recomputes every total now and then.
+    fn check_ledger(&mut self) {
+        let due = self.ledger_check.is_some_and(|every| self.last_check.elapsed() >= every);
+        if !due || !self.unchecked {
+            return;
+        }
+        let faults = self.scheduler.audit();
+        (self.unchecked, self.last_check) = (false, Instant::now());
+        self.outside.metrics.ledger_checked(faults.len());
+        for fault in faults {
+            error!(fault, "a total differs from its recomputation; please report this");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The scheduler as a process of its own, and gangs for it to schedule on a real API server.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::api::{DeleteParams, ListParams};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use serde_json::{Value, json};
+
+use crate::control_plane::{Server, Space, TEST_LABEL, User};
+
+/// Name of the scheduler the pods of these tests ask for.
+pub const SCHEDULER: &str = "muster";
+
+/// Longest wait for something that must happen; a test that waits so long has failed.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A running scheduler. Dropping it kills it, as a crash would.
+pub struct Muster {
+    server: Server,
+}
+
+impl Muster {
+    /// Starts the program with these flags, beside those every test wants: any free port, and no
+    /// election unless asked for.
+    pub fn start(program: &str, space: &Space<'_>, name: &str, flags: &[&str]) -> Self {
+        let mut command = Command::new(program);
+        command.arg("run").arg("--kubeconfig").arg(space.plane().kubeconfig(User::Admin));
+        command.args(["--listen-address", "127.0.0.1:0", "--healthz-address", "127.0.0.1:0"]);
+        command.args(["--threads", "1"]);
+        if !flags.iter().any(|flag| flag.starts_with("--leader-elect")) {
+            command.arg("--leader-elect=false");
+        }
+        command.args(flags);
+        Self { server: space.plane().start_program(name, command) }
+    }
+
+    /// The process, to be paused, resumed or asked to end.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Waits until it has read all there is.
+    pub async fn ready(&self) {
+        let said = || self.server.log().contains("all first lists are read");
+        until("the scheduler has read all lists", async || said().then_some(())).await;
+    }
+
+    /// Waits until it says this in its log.
+    pub async fn says(&self, words: &str) {
+        let said = || self.server.log().contains(words);
+        until(words, async || said().then_some(())).await;
+    }
+
+    /// Waits until it has ended by itself.
+    pub async fn ended(&mut self) {
+        let mut server = &mut self.server;
+        let begun = Instant::now();
+        while !Server::has_ended(&mut server) {
+            assert!(begun.elapsed() < PATIENCE, "it does not end: {}", server.log());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// What it answers to a GET: status and body.
+    pub fn get(&self, path: &str) -> (u16, String) {
+        let health = ["/healthz", "/readyz"].contains(&path);
+        let address = self.address(if health { "health: true" } else { "metrics: true" });
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")
+            .expect("it reads");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("it answers");
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let status = answer.split(' ').nth(1).and_then(|word| word.parse().ok());
+        let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        (status.unwrap_or(0), body.to_owned())
+    }
+
+    fn address(&self, topic: &str) -> SocketAddr {
+        let log = self.server.log();
+        let line = log.lines().find(|line| line.contains("listening") && line.contains(topic));
+        let text = line.and_then(|line| line.split("address=").nth(1));
+        let text = text.and_then(|text| text.split(' ').next());
+        text.and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("no address in {log}"))
+    }
+
+    /// The sum of a metric over all its labels.
+    pub fn metric(&self, name: &str) -> f64 {
+        let (_, text) = self.get("/metrics");
+        let lines = text.lines().filter(|line| {
+            line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' ']))
+        });
+        lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+    }
+}
+
+/// Waits for something that must happen.
+pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(begun.elapsed() < PATIENCE, "waited in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// The objects of a kind of our own definitions.
+pub fn custom(kind: &str, plural: &str) -> ApiResource {
+    let (group, version) = match kind {
+        "HyperNode" => ("topology.volcano.sh", "v1alpha1"),
+        _ => ("scheduling.volcano.sh", "v1beta1"),
+    };
+    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
+}
+
+/// PodGroups of the test.
+pub fn pod_groups(space: &Space<'_>) -> Api<DynamicObject> {
+    let kind = custom("PodGroup", "podgroups");
+    Api::namespaced_with(space.client(), space.namespace(), &kind)
+}
+
+/// Pods of the test.
+pub fn pods(space: &Space<'_>) -> Api<Pod> {
+    Api::namespaced(space.client(), space.namespace())
+}
+
+/// Makes a PodGroup.
+pub async fn make_group(space: &Space<'_>, name: &str, spec: Value) {
+    let group = json!({
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": space.namespace()},
+        "spec": spec,
+    });
+    space.make(&pod_groups(space), group).await;
+}
+
+/// Makes a pod of a gang that may use the test's own nodes only.
+pub async fn make_member(space: &Space<'_>, gang: &str, at: usize, requests: &Value) {
+    let pod = json!({
+        "metadata": {
+            "name": format!("{gang}-{at}"),
+            "namespace": space.namespace(),
+            "annotations": {"scheduling.k8s.io/group-name": gang},
+        },
+        "spec": {
+            "schedulerName": SCHEDULER,
+            "nodeSelector": {TEST_LABEL: space.namespace()},
+            "containers": [
+                {"name": "main", "image": "none", "resources": {"requests": requests}},
+            ],
+        },
+    });
+    space.make(&pods(space), pod).await;
+}
+
+/// Makes a gang: a PodGroup that needs all its pods, and the pods.
+pub async fn make_gang(space: &Space<'_>, name: &str, members: usize, requests: Value) {
+    make_group(space, name, json!({"minMember": members})).await;
+    for at in 0..members {
+        make_member(space, name, at, &requests).await;
+    }
+}
+
+/// Where the pods of the test are whose name begins so; none for those that wait.
+pub async fn places(space: &Space<'_>, prefix: &str) -> BTreeMap<String, Option<String>> {
+    let list = pods(space).list(&ListParams::default()).await.expect("pods can be listed");
+    let entries = list.items.into_iter().filter_map(|pod| {
+        let name = pod.metadata.name?;
+        let node = pod.spec.and_then(|spec| spec.node_name);
+        name.starts_with(prefix).then_some((name, node))
+    });
+    entries.collect()
+}
+
+/// How many of those pods have a node.
+pub async fn bound(space: &Space<'_>, prefix: &str) -> usize {
+    places(space, prefix).await.values().flatten().count()
+}
+
+/// Waits until so many of those pods have a node.
+pub async fn until_bound(space: &Space<'_>, prefix: &str, count: usize) {
+    let what = format!("{count} pods {prefix}… are bound");
+    until(&what, async || (bound(space, prefix).await >= count).then_some(())).await;
+}
+
+/// The status of a PodGroup.
+pub async fn group_status(space: &Space<'_>, name: &str) -> Value {
+    let group = pod_groups(space).get(name).await.expect("the group is there");
+    group.data["status"].clone()
+}
+
+/// Does the PodGroup have that condition?
+pub fn has_condition(status: &Value, kind: &str) -> bool {
+    let conditions = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    conditions.iter().any(|entry| entry["type"] == kind && entry["status"] == "True")
+}
+
+/// Takes a pod away at once, as a kubelet does when its containers have ended.
+pub async fn finish_off(space: &Space<'_>, name: &str) {
+    let now = DeleteParams::default().grace_period(0);
+    pods(space).delete(name, &now).await.expect("the pod is there");
+}
+
+/// Checks that no node holds more pods than fit, when so many fit on each.
+pub async fn check_room(space: &Space<'_>, per_node: usize) {
+    let mut by_node: BTreeMap<String, usize> = BTreeMap::new();
+    for node in places(space, "").await.into_values().flatten() {
+        *by_node.entry(node).or_default() += 1;
+    }
+    let full = by_node.values().all(|&count| count <= per_node);
+    assert!(full, "{by_node:?}, at most {per_node} fit on each");
+}
