@@ -221,6 +221,8 @@ fn pod(name: &str, gang: Option<usize>, cores: usize, node: Option<usize>) -> Cl
         phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },
         node: node.map(|node| format!("n{node}").as_str().into()),
         nominated: None,
+        annotated: None,
+        version: None,
         deleting: false,
     }))
 }

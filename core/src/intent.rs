@@ -1,6 +1,6 @@
 //! What the core asks of the outside, and what it says it decided.
 
-use crate::delta::GroupPhase;
+use crate::delta::{AnnotatedNode, GroupPhase};
 use crate::ids::{Name, ObjectKey};
 use crate::status::{GroupReport, QueueReport};
 
@@ -46,6 +46,16 @@ pub enum Intent {
         /// The node held for it.
         node: Option<Name>,
     },
+    /// Write the annotations that tell of the room held for a pod, in one merge patch that touches
+    /// no other key; none removes them.
+    Annotate {
+        /// Which pod.
+        pod: ObjectKey,
+        /// The uid it must still have.
+        uid: Name,
+        /// The node held for it.
+        reservation: Option<AnnotatedNode>,
+    },
     /// Write the status of a PodGroup; given when phase, counters or the class of its condition
     /// change.
     GroupStatus {
@@ -80,7 +90,7 @@ pub struct Decision {
     pub job: ObjectKey,
     /// For an eviction: the job it makes room for.
     pub beneficiary: Option<ObjectKey>,
-    /// For an eviction: why.
+    /// Why a pod is evicted, or why room is given up.
     pub reason: Option<String>,
 }
 

@@ -111,6 +111,8 @@ pub fn pod(name: &str) -> Built<PodFacts> {
         phase: PodPhase::Pending,
         node: None,
         nominated: None,
+        annotated: None,
+        version: None,
         deleting: false,
     })
 }

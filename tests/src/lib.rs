@@ -8,4 +8,5 @@ pub mod policy;
 pub mod shape;
 pub mod cluster;
 pub mod outside;
+pub mod storm;
 pub mod source;

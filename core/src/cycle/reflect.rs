@@ -1,9 +1,10 @@
-//! Ends a cycle: what changed in the status of PodGroups and queues becomes intents, memory that is
-//! no longer needed is given back.
+//! Ends a cycle: what changed in reservations and in the status of PodGroups and queues becomes
+//! intents, memory that is no longer needed is given back.
 //!
 //! Reads: job counts, queue use. Writes: phases, verdicts of jobs that need nothing any more.
 
 mod groups;
+mod mirror;
 mod queues;
 
 use bevy_ecs::prelude::{ResMut, Resource};
@@ -15,7 +16,7 @@ use crate::ids::TimeMs;
 pub(crate) use queues::ToldQueues;
 
 /// When the next cycle is due even if nothing happens: the end of the first pause, or of the first
-/// patience, of a job.
+/// patience, of a job, of a reservation, or of the wait for an answer.
 #[derive(Clone, Copy, Debug, Default, Resource)]
 pub(crate) struct NextDue(pub(crate) Option<TimeMs>);
 
@@ -24,7 +25,9 @@ pub(super) fn reflect(
     mut due: ResMut<'_, NextDue>,
     mut told: ResMut<'_, ToldQueues>,
 ) {
-    due.0 = next_due(&scene);
+    mirror::reflect(&mut scene);
+    let waits_end = scene.cluster.next_due();
+    due.0 = next_due(&scene).into_iter().chain(waits_end).min();
     groups::reflect(&mut scene);
     queues::reflect(&mut scene, &mut told);
     scene.rankings.end_cycle();

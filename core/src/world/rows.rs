@@ -14,6 +14,7 @@ use super::node::{
     Releasing, Tenants, Unasked, Used,
 };
 use super::queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse};
+use super::reservation::{Mirror, Nomination, Timing};
 use super::stake::JobStake;
 use super::task::{
     Assumed, Labels, LastTransaction, Membership, Observed, PrioritySource, Request, RequestTail,
@@ -59,6 +60,9 @@ pub struct Task {
     pub seat: &'static mut Seat,
     pub observed: &'static mut Observed,
     pub assumed: &'static mut Assumed,
+    pub nomination: &'static mut Nomination,
+    pub timing: &'static mut Timing,
+    pub mirror: &'static mut Mirror,
     pub last: &'static mut LastTransaction,
     pub volumes: &'static mut TaskVolumes,
     pub guards: &'static mut Guards,

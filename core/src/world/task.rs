@@ -4,6 +4,7 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Component;
 use bytemuck::TransparentWrapper;
 
+use super::reservation::Annotated;
 use crate::class::ClassId;
 use crate::delta::{Ownership, PodPhase};
 use crate::ids::{Name, ObjectKey, TimeMs};
@@ -75,6 +76,8 @@ pub struct Observed {
     pub node: Option<Entity>,
     /// `status.nominatedNodeName`.
     pub nominated: Option<Entity>,
+    /// The reservation its annotations tell of.
+    pub annotated: Option<Annotated>,
     /// Has a deletion timestamp.
     pub deleting: bool,
 }
@@ -134,6 +137,8 @@ pub struct TaskIdentity {
     pub key: ObjectKey,
     /// Uid of the pod; empty until it is seen.
     pub uid: Name,
+    /// The newest version of the pod that was seen.
+    pub version: Option<u64>,
     /// Creation time.
     pub created: TimeMs,
     /// Number at the end of the pod's name, where the name has three parts or more: members of one
@@ -213,7 +218,7 @@ mod tests {
     use super::*;
 
     fn observed(phase: PodPhase, node: Option<Entity>, deleting: bool) -> Observed {
-        Observed { phase, node, nominated: None, deleting }
+        Observed { phase, node, deleting, ..Observed::default() }
     }
 
     #[test]

@@ -1,17 +1,21 @@
 //! What the outside may see: pods, jobs and queues as plain values, sorted by name.
 
+use std::collections::BTreeMap;
+
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Query, Res, World};
 
 use super::names::Names;
 use super::node::ClusterTotals;
 use super::queue::WHOLE_SHARE;
+use super::reservation::Reservations;
 use super::rows::{Job, JobReadOnlyItem, Node, Queue, QueueReadOnlyItem, Task, TaskReadOnlyItem};
 
 use super::task::{Assumption, TaskStatus};
-use crate::ids::Name;
+use crate::ids::{Name, ObjectKey};
+use crate::reservation::time_left;
 use crate::resource::{Dim, Quantity, ResourceNames, ResourceVec};
-use crate::scheduler::{JobView, PodView, QueueView};
+use crate::scheduler::{JobView, PodView, QueueView, ReservationView};
 use crate::verdict::{Reason, Verdict};
 
 /// Every pod, sorted by key.
@@ -25,6 +29,7 @@ fn view_pods(
     jobs: Query<'_, '_, Job>,
 ) -> Vec<PodView> {
     let name = |node: Entity| nodes.get(node).ok().map(|node| node.identity.name.clone());
+    let leaving = leaving(&tasks);
     let mut pods: Vec<PodView> = tasks
         .iter()
         .map(|task| {
@@ -33,7 +38,16 @@ fn view_pods(
             let seen_on = task.observed.node.and_then(name);
             let node = node.and_then(name);
             let job = task.membership.job.and_then(|job| jobs.get(job).ok());
-            let wait = job.as_ref().and_then(|job| wait(&task, job, node.as_ref()));
+            let reservation = task.nomination.0.filter(|_| held).and_then(|record| {
+                Some(ReservationView {
+                    node: name(record.node)?,
+                    since: record.since,
+                    until: record.until,
+                    evicted: record.evicted,
+                    waits_for: leaving.get(&record.node).cloned().unwrap_or_default(),
+                })
+            });
+            let wait = job.as_ref().and_then(|job| wait(&task, job, reservation.as_ref()));
             PodView {
                 key: task.identity.key.clone(),
                 status: status.as_str(),
@@ -43,11 +57,33 @@ fn view_pods(
                 unscheduled: wait.as_ref().and_then(|wait| wait.unscheduled),
                 message: wait.map(|wait| wait.verdict.message),
                 job: job.map(|job| job.identity.key.object().clone()),
+                reservation,
             }
         })
         .collect();
     pods.sort_by(|a, b| a.key.cmp(&b.key));
     pods
+}
+
+/// Pods that are leaving each node on which room is held, sorted by key.
+fn leaving(tasks: &Query<'_, '_, Task>) -> BTreeMap<Entity, Vec<ObjectKey>> {
+    let held = tasks.iter().filter_map(|task| task.nomination.0.map(|record| record.node));
+    let mut leaving: BTreeMap<Entity, Vec<ObjectKey>> =
+        held.map(|node| (node, Vec::new())).collect();
+    if leaving.is_empty() {
+        return leaving;
+    }
+    for task in tasks {
+        if let (TaskStatus::Releasing, Some(node)) = task.status()
+            && let Some(pods) = leaving.get_mut(&node)
+        {
+            pods.push(task.identity.key.clone());
+        }
+    }
+    for pods in leaving.values_mut() {
+        pods.sort();
+    }
+    leaving
 }
 
 /// Why a pod waits, and how its condition says so.
@@ -60,7 +96,7 @@ struct Wait {
 fn wait(
     task: &TaskReadOnlyItem<'_, '_>,
     job: &JobReadOnlyItem<'_, '_>,
-    node: Option<&Name>,
+    held: Option<&ReservationView>,
 ) -> Option<Wait> {
     const UNSCHEDULABLE: Option<&str> = Some("Unschedulable");
     match (task.status().0, job.verdict.0.as_ref()) {
@@ -77,8 +113,12 @@ fn wait(
             Some(Wait { verdict: verdict.clone(), unscheduled: UNSCHEDULABLE })
         }
         (TaskStatus::Pipelined, _) => {
-            let node = node.map_or("a node", |name| name);
-            let message = format!("room is held for it on {node}, which is being freed");
+            let held = held?;
+            let message = match held.waits_for.len() {
+                0 => format!("room is held for it on {}, waiting for its gang", held.node),
+                1 => format!("waiting for 1 pod on {} to terminate", held.node),
+                pods => format!("waiting for {pods} pods on {} to terminate", held.node),
+            };
             let verdict = Verdict::new(Reason::WaitingForVictims, message);
             Some(Wait { verdict, unscheduled: UNSCHEDULABLE })
         }
@@ -95,7 +135,21 @@ pub fn jobs(world: &mut World) -> Vec<JobView> {
     world.run_system_cached(view_jobs).unwrap_or_default()
 }
 
-fn view_jobs(jobs: Query<'_, '_, Job>, queues: Query<'_, '_, Queue>) -> Vec<JobView> {
+fn view_jobs(
+    jobs: Query<'_, '_, Job>,
+    tasks: Query<'_, '_, Task>,
+    queues: Query<'_, '_, Queue>,
+    reservations: Res<'_, Reservations>,
+) -> Vec<JobView> {
+    let message = |job: &JobReadOnlyItem<'_, '_>| {
+        let verdict = job.verdict.0.as_ref()?;
+        let waits = verdict.reason == Reason::WaitingForVictims && job.counts.pipelined() > 0;
+        let members = job.members.0.iter().filter(|_| waits);
+        let records = members.filter_map(|&task| tasks.get(task).ok()?.nomination.0);
+        let first = records.map(|record| record.until).min();
+        let left = first.map(|until| time_left(until, reservations.now));
+        Some(format!("{}{}", verdict.message, left.unwrap_or_default()))
+    };
     let mut views: Vec<JobView> = jobs
         .iter()
         .map(|job| JobView {
@@ -110,7 +164,7 @@ fn view_jobs(jobs: Query<'_, '_, Job>, queues: Query<'_, '_, Queue>) -> Vec<JobV
             pipelined: job.counts.pipelined(),
             pending: job.counts.pending(),
             reason: job.verdict.0.as_ref().map(|verdict| verdict.reason),
-            message: job.verdict.0.as_ref().map(|verdict| verdict.message.clone()),
+            message: message(&job),
             conditions: job
                 .identity
                 .announced

@@ -26,7 +26,7 @@ use muster_core::ids::ObjectKey;
 
 use crate::objects::{Object, ObjectKind};
 
-pub(crate) use pod::QUEUE_NAME;
+pub(crate) use pod::{QUEUE_NAME, annotate, keep_reservation};
 pub use unsupported::unsupported;
 pub(crate) use volume::{IS_DEFAULT, SELECTED_NODE};
 

@@ -10,10 +10,10 @@ use crate::near::{Marks, Neighbours};
 use crate::world::{
     Allocatable, Assumed, Attachments, Directory, DomainPath, DomainSpec, DomainSpot, DomainTotals,
     Guards, Idle, JobAllocated, JobBackoff, JobCounts, JobIdentity, JobKey, JobMembers, JobOverdue,
-    JobSpec, JobStake, JobVerdict, Labels, LastTransaction, Membership, NodeIdentity, NodePlace,
-    NodeRules, NodeTails, Observed, Pipelined, PrioritySource, QueueDeserved, QueueIdentity,
-    QueueSpec, QueueTerms, QueueUse, Releasing, Request, RequestTail, Seat, TaskIdentity,
-    TaskTraits, TaskVolumes, Tenants, Unasked, Used,
+    JobSpec, JobStake, JobVerdict, Labels, LastTransaction, Membership, Mirror, NodeIdentity,
+    NodePlace, NodeRules, NodeTails, Nomination, Observed, Pipelined, PrioritySource,
+    QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse, Releasing, Request, RequestTail,
+    Seat, TaskIdentity, TaskTraits, TaskVolumes, Tenants, Timing, Unasked, Used,
 };
 
 /// Name of the queue every path ends in.
@@ -85,7 +85,8 @@ impl Maker<'_> {
 
     fn pod(&mut self, facts: &PodFacts) {
         self.task(&facts.key);
-        for node in [&facts.node, &facts.nominated].into_iter().flatten() {
+        let annotated = facts.annotated.as_ref().map(|annotated| &annotated.node);
+        for node in facts.node.iter().chain(&facts.nominated).chain(annotated) {
             self.node(node);
         }
         if let Some(job) = super::pods::job_key(facts) {
@@ -125,6 +126,7 @@ impl Maker<'_> {
             let identity = TaskIdentity {
                 key: key.clone(),
                 uid: Name::default(),
+                version: None,
                 created: TimeMs::default(),
                 index: None,
             };
@@ -134,7 +136,8 @@ impl Maker<'_> {
                 (Membership::default(), Seat::default(), Labels::default(), Marks::default());
             let state = (Observed::default(), Assumed::default(), LastTransaction::default());
             let extras = (TaskVolumes::default(), Guards::default());
-            world.spawn((facts, request, place, state, extras)).id()
+            let held = (Nomination::default(), Timing::default(), Mirror::default());
+            world.spawn((facts, request, place, state, extras, held)).id()
         });
     }
 
