@@ -3,7 +3,10 @@
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput};
-use muster_benches::{Company, Shape, config, criterion, is_smoke, pool, size};
+use muster_benches::{
+    Company, Naming, Racks, Shape, config, criterion, is_smoke, pool, rack_config, size,
+};
+use muster_core::delta::ClusterDelta;
 use muster_core::ids::TimeMs;
 use muster_core::intent::DecisionOp;
 use muster_core::scheduler::Scheduler;
@@ -109,6 +112,68 @@ fn refuse(c: &mut Criterion) {
     group.finish();
 }
 
+/// Gangs of half-node pods that must sit in one of many racks: where every rack has room, where none
+/// has, and what a new node costs where racks find their nodes in different ways.
+fn racks(c: &mut Criterion) {
+    let mut group = c.benchmark_group("cycle::racks");
+    group.sample_size(10);
+    let (racks, nodes) = (size(1_000, 20), 10);
+    let all = |gangs, taken, naming| Racks { racks, nodes, gangs, members: 16, taken, naming };
+    let fed = |shape: Racks| {
+        let mut scheduler = Scheduler::new(&rack_config(), pool(2));
+        let (waiting, known): (Vec<_>, Vec<_>) = shape.deltas().into_iter().partition(is_waiting);
+        scheduler.feed(known);
+        scheduler.run_cycle(TimeMs(0));
+        scheduler.feed(waiting);
+        scheduler
+    };
+    for (id, gangs, taken, binds) in [
+        ("one-gang", 1, 0, 16),
+        ("many-gangs", size(100, 4), 0, size(100, 4) * 16),
+        ("no-rack-has-room", 1, 3, 0),
+    ] {
+        group.bench_function(format!("{id}/racks={racks}/nodes={}", racks * nodes), |b| {
+            b.iter_batched_ref(
+                || fed(all(gangs, taken, Naming::Exact)),
+                |scheduler| {
+                    let outcome = scheduler.run_cycle(TimeMs(1));
+                    assert_eq!(outcome.decisions.len(), binds, "as many as find a rack");
+                },
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    for (naming, id) in
+        [(Naming::Exact, "exact"), (Naming::Pattern, "pattern"), (Naming::Label, "label")]
+    {
+        let shape = all(0, 0, naming);
+        group.bench_function(format!("node-joins/{id}/racks={racks}"), |b| {
+            b.iter_batched_ref(
+                || {
+                    let mut deltas = shape.deltas();
+                    let late = deltas.remove(0);
+                    let mut scheduler = Scheduler::new(&rack_config(), pool(2));
+                    scheduler.feed(deltas);
+                    scheduler.run_cycle(TimeMs(0));
+                    scheduler.feed([late]);
+                    scheduler
+                },
+                |scheduler| assert!(scheduler.run_cycle(TimeMs(1)).decisions.is_empty()),
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
+fn is_waiting(delta: &ClusterDelta) -> bool {
+    match delta {
+        ClusterDelta::Pod(pod) => pod.node.is_none(),
+        ClusterDelta::PodGroup(_) => true,
+        _ => false,
+    }
+}
+
 /// A cycle in which nothing is new.
 fn idle(c: &mut Criterion) {
     let nodes = size(10_000, 50);
@@ -128,6 +193,7 @@ fn main() {
     company(&mut criterion);
     ingest(&mut criterion);
     refuse(&mut criterion);
+    racks(&mut criterion);
     idle(&mut criterion);
     criterion.final_summary();
 }

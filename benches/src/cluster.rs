@@ -200,7 +200,12 @@ fn group(index: usize, members: usize) -> ClusterDelta {
     }))
 }
 
-fn pod(name: &str, gang: Option<usize>, cores: usize, node: Option<usize>) -> ClusterDelta {
+pub(crate) fn pod(
+    name: &str,
+    gang: Option<usize>,
+    cores: usize,
+    node: Option<usize>,
+) -> ClusterDelta {
     let request = [("cpu", cores as i64), ("memory", 1 << 30), ("pods", 1)];
     ClusterDelta::Pod(Box::new(PodFacts {
         key: ObjectKey::new("default", name),
@@ -213,6 +218,8 @@ fn pod(name: &str, gang: Option<usize>, cores: usize, node: Option<usize>) -> Cl
         priority: None,
         priority_class: None,
         preemptable: None,
+        preempts: None,
+        cooldown_ms: 0,
         request: amounts(&request),
         constraints: Constraints::default(),
         claims: Vec::new(),

@@ -11,9 +11,11 @@
 
 mod cluster;
 mod profile;
+mod racks;
 
 pub use cluster::{Company, Shape, config, pool};
 pub use profile::criterion;
+pub use racks::{Naming, Racks, rack_config};
 
 /// Is this the quick run that only checks that a bench works? Cargo says `--bench` where it is to be
 /// measured; criterion decides by the same words.

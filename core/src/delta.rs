@@ -245,6 +245,10 @@ pub struct PodFacts {
     pub priority_class: Option<Name>,
     /// May it be evicted for others: annotation or label, if given.
     pub preemptable: Option<bool>,
+    /// May others be evicted for it: `spec.preemptionPolicy`, if given.
+    pub preempts: Option<PreemptionPolicy>,
+    /// How long it must be left alone once it runs, in milliseconds: annotation or label.
+    pub cooldown_ms: i64,
     /// What it asks for in all, `pods: 1` included.
     pub request: ResourceList,
     /// What the rules read of it besides the request.
@@ -263,6 +267,16 @@ pub struct PodFacts {
     pub nominated: Option<Name>,
     /// Has a deletion timestamp.
     pub deleting: bool,
+}
+
+/// `preemptionPolicy` of a pod or a priority class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PreemptionPolicy {
+    /// Others may be evicted for it.
+    #[default]
+    LowerPriority,
+    /// It waits for free room.
+    Never,
 }
 
 /// Where a pod may go and would like to go.
@@ -473,6 +487,8 @@ pub struct PriorityClassFacts {
     pub value: i32,
     /// Stands for pods and groups that name no class.
     pub global_default: bool,
+    /// May others be evicted for pods of the class that do not say so themselves?
+    pub preempts: PreemptionPolicy,
 }
 
 /// A disruption budget: how many pods must stay.

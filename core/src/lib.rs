@@ -15,6 +15,7 @@ pub mod world;
 pub mod class;
 pub mod policy;
 pub mod statement;
+mod evict;
 mod cycle;
 pub mod verdict;
 pub mod scheduler;

@@ -13,6 +13,7 @@ use bevy_ecs::prelude::{Schedule, World};
 
 use crate::class::{Classes, Rankings, Reads};
 use crate::config::SchedulerConfig;
+use crate::cycle::drive::Alarm;
 use crate::cycle::ingest::{self, Dirty, Inbox, SetAside};
 use crate::cycle::{self, NextDue, Now, Outcome, Role, Settings, Stopwatch, ToldQueues};
 use crate::delta::{ClusterDelta, GroupPhase, ObjectRef, QueueState};
@@ -91,6 +92,7 @@ impl Scheduler {
         world.init_resource::<Now>();
         world.init_resource::<Role>();
         world.init_resource::<NextDue>();
+        world.init_resource::<Alarm>();
         world.init_resource::<ToldQueues>();
         let mut names = Names::default();
         let policies = Policies::new(config, &mut names.0);

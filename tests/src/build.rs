@@ -5,8 +5,8 @@
 
 use muster_core::delta::{
     ClusterDelta, Constraints, DomainFacts, DomainMember, GroupPhase, NodeFacts, NodeGroupFacts,
-    Ownership, PodFacts, PodGroupFacts, PodPhase, PriorityClassFacts, QueueFacts, QueueState,
-    TierRef, TopologyMode, TopologyWish,
+    Ownership, PodFacts, PodGroupFacts, PodPhase, PreemptionPolicy, PriorityClassFacts, QueueFacts,
+    QueueState, TierRef, TopologyMode, TopologyWish,
 };
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::{Quantity, ResourceList};
@@ -103,6 +103,8 @@ pub fn pod(name: &str) -> Built<PodFacts> {
         priority: None,
         priority_class: None,
         preemptable: None,
+        preempts: None,
+        cooldown_ms: 0,
         request: amounts([("pods", 1)]),
         constraints: Constraints::default(),
         claims: Vec::new(),
@@ -275,7 +277,8 @@ impl Built<DomainFacts> {
 
 /// A priority class.
 pub fn priority_class(name: &str, value: i32) -> PriorityClassFacts {
-    PriorityClassFacts { name: name.into(), value, global_default: false }
+    let preempts = PreemptionPolicy::default();
+    PriorityClassFacts { name: name.into(), value, global_default: false, preempts }
 }
 
 impl From<Built<NodeFacts>> for ClusterDelta {

@@ -9,13 +9,10 @@ use k8s_openapi::api::authorization::v1::{
 };
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, Pod, Secret};
-use kube::api::{
-    ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
-    PostParams,
-};
+use kube::api::{DeleteParams, EvictParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use muster_tests::chart::{Permission, only, permissions, render};
-use muster_tests::control_plane::{Space, present, with_shared};
+use muster_tests::control_plane::{Space, api_of, present, with_shared};
 use muster_tests::source::read;
 use serde_json::{Value, json};
 
@@ -124,18 +121,11 @@ fn the_image_is_built_with_the_pinned_toolchain_and_runs_without_root() {
 /// Applies every object of a chart released into the test's namespace.
 async fn install(space: &Space<'_>, objects: &[Value]) {
     for object in objects {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let (version, kind) = (text(&object["apiVersion"]), text(&object["kind"]));
-        let (group, version) = version.split_once('/').unwrap_or(("", &version));
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, &kind));
-        let api: Api<DynamicObject> = match object["metadata"]["namespace"].as_str() {
-            Some(namespace) => Api::namespaced_with(space.client(), namespace, &resource),
-            None => Api::all_with(space.client(), &resource),
-        };
         let params = PatchParams::apply("chart").force();
-        let name = text(&object["metadata"]["name"]);
-        let applied = api.patch(&name, &params, &Patch::Apply(object)).await;
-        applied.unwrap_or_else(|error| panic!("{kind} {name}: {error}"));
+        let name = object["metadata"]["name"].as_str().expect("every object has a name");
+        let api = api_of(space.client(), object);
+        let applied = api.patch(name, &params, &Patch::Apply(object)).await;
+        applied.unwrap_or_else(|error| panic!("{} {name}: {error}", object["kind"]));
     }
 }
 
@@ -152,8 +142,9 @@ async fn granted(client: Client, namespace: &str) -> BTreeSet<Permission> {
     let api: Api<SelfSubjectRulesReview> = Api::all(client);
     let spec = SelfSubjectRulesReviewSpec { namespace: Some(namespace.to_owned()) };
     let review = SelfSubjectRulesReview { spec, ..Default::default() };
-    let answer = api.create(&PostParams::default(), &review).await.unwrap();
-    let status = serde_json::to_value(answer.status).unwrap();
+    let answer = api.create(&PostParams::default(), &review).await;
+    let answer = answer.expect("everybody may ask about their own rules");
+    let status = json!(answer.status);
     assert_ne!(status["incomplete"], true);
     let everybody = ["authentication.k8s.io", "authorization.k8s.io"];
     let all = permissions(&status["resourceRules"]).into_iter();
@@ -195,12 +186,12 @@ fn the_service_account_can_make_the_calls_of_a_scheduler() {
             "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "m",
         }]}));
         pods.patch_status("waits", &PatchParams::default(), &waits).await.unwrap();
-        pods.evict("leaves", &Default::default()).await.unwrap();
+        pods.evict("leaves", &EvictParams::default()).await.unwrap();
         pods.delete("bound", &DeleteParams::default()).await.unwrap();
         let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
         space.make(&leases, json!({"metadata": {"name": "muster"}})).await;
-        let renewed = Patch::Merge(json!({"spec": {"holderIdentity": "me"}}));
-        leases.patch("muster", &PatchParams::default(), &renewed).await.unwrap();
+        let lease = leases.get("muster").await.unwrap();
+        leases.replace("muster", &PostParams::default(), &lease).await.unwrap();
         let events: Api<Event> = Api::namespaced(client.clone(), namespace);
         let about = json!({"kind": "Pod", "name": "waits", "namespace": namespace});
         let event = json!({"metadata": {"name": "e"}, "involvedObject": about, "reason": "r"});
@@ -210,23 +201,17 @@ fn the_service_account_can_make_the_calls_of_a_scheduler() {
 }
 
 async fn group_and_queue_get_a_status(space: &Space<'_>, client: Client) {
-    let version = "scheduling.volcano.sh/v1beta1";
-    for (kind, name) in [("PodGroup", "g".to_owned()), ("Queue", space.own("q"))] {
-        let (group, number) = version.split_once('/').unwrap();
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, number, kind));
-        let api = |client: Client| -> Api<DynamicObject> {
-            match kind {
-                "Queue" => Api::all_with(client, &resource),
-                _ => Api::namespaced_with(client, space.namespace(), &resource),
-            }
-        };
-        let object = json!({"apiVersion": version, "kind": kind, "metadata": {"name": name}});
-        space.make(&api(space.client()), object.clone()).await;
+    let group = json!({"name": "g", "namespace": space.namespace()});
+    for (kind, metadata) in [("PodGroup", group), ("Queue", json!({"name": space.own("q")}))] {
+        let version = "scheduling.volcano.sh/v1beta1";
+        let object = json!({"apiVersion": version, "kind": kind, "metadata": metadata});
+        let made = space.make(&api_of(space.client(), &object), object.clone()).await;
+        let name = made.metadata.name.as_deref().unwrap_or_default();
+        let own = api_of(client.clone(), &object);
         let status = Patch::Merge(json!({"status": {"phase": "Running", "state": "Open"}}));
-        api(client.clone()).patch_status(&name, &PatchParams::default(), &status).await.unwrap();
-        let made = serde_json::from_value(object).unwrap();
-        let refused = api(client.clone()).create(&PostParams::default(), &made).await;
-        assert_forbidden(kind, refused);
+        let patched = own.patch_status(name, &PatchParams::default(), &status).await;
+        patched.unwrap_or_else(|error| panic!("{kind}: {error}"));
+        assert_forbidden(kind, own.create(&PostParams::default(), &made).await);
     }
 }
 
@@ -262,6 +247,6 @@ fn the_service_account_cannot_read_secrets_or_change_what_is_not_its_own() {
         let reviews: Api<SubjectAccessReview> = Api::all(client);
         let review = json!({"spec": {"user": "admin", "nonResourceAttributes": {"path": "/"}}});
         let review = serde_json::from_value(review).unwrap();
-        assert_forbidden("ask about others", reviews.create(&Default::default(), &review).await);
+        assert_forbidden("ask about others", reviews.create(&PostParams::default(), &review).await);
     });
 }

@@ -3,7 +3,7 @@
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
 use kube::Api;
-use kube::api::{ListParams, WatchEvent, WatchParams};
+use kube::api::{ListParams, PostParams, WatchEvent, WatchParams};
 use muster_tests::control_plane::{Options, Space, User, present, with_own, with_shared};
 use serde_json::json;
 
@@ -49,7 +49,7 @@ fn a_paused_etcd_holds_writes_up_and_loses_none() {
         let maps = config_maps(space);
         space.plane().etcd().pause();
         let map = serde_json::from_value(json!({"metadata": {"name": "late"}})).unwrap();
-        let params = Default::default();
+        let params = PostParams::default();
         let mut write = Box::pin(maps.create(&params, &map));
         let pause = std::time::Duration::from_secs(2);
         assert!(tokio::time::timeout(pause, &mut write).await.is_err(), "etcd is paused");
@@ -99,4 +99,32 @@ fn kube_scheduler_binds_a_pod_of_the_test_to_a_node_of_the_test() {
         };
         assert!(node.starts_with(&space.own("n")), "{node}");
     });
+}
+
+/// Runs one test of this binary again where neither Go nor a built program can be found.
+fn without_programs(name: &str, variables: &[(&str, &str)]) -> std::process::Output {
+    let nowhere = std::env::temp_dir().join(format!("muster-nowhere-{}", std::process::id()));
+    let program = std::env::current_exe().expect("this test is a program");
+    let output = std::process::Command::new(program)
+        .args(["--exact", name])
+        .env("PATH", &nowhere)
+        .env("XDG_CACHE_HOME", &nowhere)
+        .env_remove("KUBEBUILDER_ASSETS")
+        .env_remove("MUSTER_REQUIRE_CLUSTER")
+        .envs(variables.iter().copied())
+        .output()
+        .expect("this test can be run again");
+    std::fs::remove_dir_all(nowhere).expect("the run looked for programs there");
+    output
+}
+
+#[test]
+fn without_programs_a_test_is_skipped_aloud_or_fails_if_they_are_required() {
+    let name = "users_may_do_what_roles_say";
+    let skipped = without_programs(name, &[]);
+    let said = String::from_utf8_lossy(&skipped.stderr);
+    assert!(skipped.status.success(), "{said}");
+    assert!(said.contains("SKIPPED users: etcd is missing: install Go"), "{said}");
+    let failed = without_programs(name, &[("MUSTER_REQUIRE_CLUSTER", "1")]);
+    assert!(!failed.status.success());
 }

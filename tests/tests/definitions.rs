@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use kube::Api;
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use muster::crds::definitions;
-use muster_tests::control_plane::{Space, with_shared};
+use muster_tests::control_plane::{
+    Options, PodGroupDefinition, Space, api_of, with_own, with_shared,
+};
 use muster_tests::source::{files, read};
 use serde_json::{Value, json};
 
@@ -29,105 +30,120 @@ fn the_chart_has_the_definitions_our_types_give() {
     }
 }
 
-/// Objects of a kind: those of the test's namespace if it has any there.
-fn api(space: &Space<'_>, api_version: &str, kind: &str) -> Api<DynamicObject> {
-    let (group, version) = api_version.split_once('/').expect("a group and a version");
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-    match kind {
-        "PodGroup" => Api::namespaced_with(space.client(), space.namespace(), &resource),
-        _ => Api::all_with(space.client(), &resource),
-    }
-}
-
 /// Makes the object, writes its status, and checks that both are read back as they were written.
 async fn kept(space: &Space<'_>, mut object: Value) {
-    let (api_version, kind) = (object["apiVersion"].clone(), object["kind"].clone());
-    let api = api(space, api_version.as_str().unwrap(), kind.as_str().unwrap());
-    let status = object.as_object_mut().unwrap().remove("status").unwrap();
-    let name = object["metadata"]["name"].as_str().unwrap().to_owned();
+    let kind = object["kind"].clone();
+    let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let api = api_of(space.client(), &object);
+    let status = object["status"].take();
     space.make(&api, object.clone()).await;
     let patch = Patch::Merge(json!({"status": status}));
-    api.patch_status(&name, &PatchParams::default(), &patch).await.unwrap();
-    let found = api.get(&name).await.unwrap();
+    let patched = api.patch_status(&name, &PatchParams::default(), &patch).await;
+    patched.unwrap_or_else(|error| panic!("{kind}: {error}"));
+    let found = api.get(&name).await.unwrap_or_else(|error| panic!("{kind}: {error}"));
     assert_eq!(found.data["spec"], object["spec"], "{kind}");
     assert_eq!(found.data["status"], status, "{kind}");
+}
+
+/// A gang as the controllers leave it, with fields of later versions.
+fn pod_group(namespace: &str) -> Value {
+    json!({
+        "apiVersion": SCHEDULING, "kind": "PodGroup",
+        "metadata": {"name": "podgroup-7c1d", "namespace": namespace},
+        "spec": {
+            "minMember": 3,
+            "minTaskMember": {"worker": 2},
+            "queue": "default",
+            "minResources": {"cpu": "3", "count/pods": "3", "nvidia.com/gpu": 2},
+            "networkTopology": {"mode": "hard", "highestTierAllowed": 1, "later": {"a": 1}},
+            "subGroupPolicy": [{
+                "name": "worker", "subGroupSize": 1, "minSubGroups": 0,
+                "labelSelector": {"matchExpressions": [
+                    {"key": "role", "operator": "In", "values": ["worker"]},
+                ]},
+                "later": [1, 2],
+            }],
+            "preemptable": true,
+        },
+        "status": {
+            "phase": "Inqueue", "running": 1,
+            "conditions": [{
+                "type": "Unschedulable", "status": "True", "reason": "NotEnoughResources",
+                "message": "2/3 tasks in gang unschedulable",
+                "transitionID": "6f0c", "lastTransitionTime": "2026-05-01T10:00:00Z",
+            }],
+            "later": true,
+        },
+    })
+}
+
+/// A queue as the controllers leave it, with fields only they read.
+fn queue(name: &str) -> Value {
+    json!({
+        "apiVersion": SCHEDULING, "kind": "Queue",
+        "metadata": {"name": name},
+        "spec": {
+            "weight": 4, "reclaimable": true, "parent": "root", "type": "batch",
+            "capability": {"cpu": "100", "memory": "1Ti"},
+            "deserved": {"cpu": 50},
+            "guarantee": {"resource": {"cpu": "500m"}},
+            "affinity": {"nodeGroupAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": ["gpu"],
+            }},
+            "extendClusters": [{"name": "other", "weight": 1}],
+        },
+        "status": {
+            "state": "Open", "allocated": {"cpu": "12500m", "pods": "7"},
+            "reservation": {"nodes": ["n1"]}, "pending": 2,
+        },
+    })
+}
+
+/// A domain as its controller leaves it.
+fn hyper_node(name: &str) -> Value {
+    json!({
+        "apiVersion": TOPOLOGY, "kind": "HyperNode",
+        "metadata": {"name": name},
+        "spec": {
+            "tier": 1, "tierName": "rack",
+            "members": [
+                {"type": "Node", "selector": {"exactMatch": {"name": "n1"}}},
+                {"type": "Node", "selector": {"regexMatch": {"pattern": "^gpu-"}}},
+                {"type": "Node", "selector": {"labelMatch": {"matchLabels": {"a": "b"}}},
+                 "later": "x"},
+            ],
+        },
+        "status": {"nodeCount": 12, "conditions": []},
+    })
 }
 
 #[test]
 fn objects_of_volcano_s_controllers_are_kept_with_fields_we_do_not_know() {
     with_shared("kept", async |space| {
-        kept(
-            space,
-            json!({
-                "apiVersion": SCHEDULING, "kind": "PodGroup",
-                "metadata": {"name": "podgroup-7c1d", "annotations": {"volcano.sh/a": "b"}},
-                "spec": {
-                    "minMember": 3,
-                    "minTaskMember": {"worker": 2},
-                    "queue": "default",
-                    "minResources": {"cpu": "3", "count/pods": "3", "nvidia.com/gpu": 2},
-                    "networkTopology": {"mode": "hard", "highestTierAllowed": 1, "later": {"a": 1}},
-                    "subGroupPolicy": [{
-                        "name": "worker", "subGroupSize": 1, "minSubGroups": 0,
-                        "labelSelector": {"matchExpressions": [
-                            {"key": "role", "operator": "In", "values": ["worker"]},
-                        ]},
-                        "later": [1, 2],
-                    }],
-                    "preemptable": true,
-                },
-                "status": {
-                    "phase": "Inqueue", "running": 1,
-                    "conditions": [{
-                        "type": "Unschedulable", "status": "True", "reason": "NotEnoughResources",
-                        "message": "2/3 tasks in gang unschedulable",
-                        "transitionID": "6f0c", "lastTransitionTime": "2026-05-01T10:00:00Z",
-                    }],
-                    "later": true,
-                },
-            }),
-        )
-        .await;
-        kept(
-            space,
-            json!({
-                "apiVersion": SCHEDULING, "kind": "Queue",
-                "metadata": {"name": space.own("q")},
-                "spec": {
-                    "weight": 4, "reclaimable": true, "parent": "root", "type": "batch",
-                    "capability": {"cpu": "100", "memory": "1Ti"},
-                    "deserved": {"cpu": 50},
-                    "guarantee": {"resource": {"cpu": "500m"}},
-                    "affinity": {"nodeGroupAffinity": {
-                        "requiredDuringSchedulingIgnoredDuringExecution": ["gpu"],
-                    }},
-                    "extendClusters": [{"name": "other", "weight": 1}],
-                },
-                "status": {
-                    "state": "Open", "allocated": {"cpu": "12500m", "pods": "7"},
-                    "reservation": {"nodes": ["n1"]}, "pending": 2,
-                },
-            }),
-        )
-        .await;
-        kept(
-            space,
-            json!({
-                "apiVersion": TOPOLOGY, "kind": "HyperNode",
-                "metadata": {"name": space.own("rack")},
-                "spec": {
-                    "tier": 1, "tierName": "rack",
-                    "members": [
-                        {"type": "Node", "selector": {"exactMatch": {"name": "n1"}}},
-                        {"type": "Node", "selector": {"regexMatch": {"pattern": "^gpu-"}}},
-                        {"type": "Node", "selector": {"labelMatch": {"matchLabels": {"a": "b"}}},
-                         "later": "x"},
-                    ],
-                },
-                "status": {"nodeCount": 12, "conditions": []},
-            }),
-        )
-        .await;
+        kept(space, pod_group(space.namespace())).await;
+        kept(space, queue(&space.own("q"))).await;
+        kept(space, hyper_node(&space.own("rack"))).await;
+    });
+}
+
+#[test]
+fn volcano_s_definition_of_a_gang_has_its_status_within() {
+    let options = Options::default().pod_group(PodGroupDefinition::Volcano);
+    with_own("within", options, async |space| {
+        let object = json!({
+            "apiVersion": SCHEDULING, "kind": "PodGroup",
+            "metadata": {"name": "g", "namespace": space.namespace()},
+            "spec": {"minMember": 1}, "status": {"phase": "Pending"},
+        });
+        let groups = api_of(space.client(), &object);
+        let made = space.make(&groups, object).await;
+        assert_eq!(made.data["status"]["phase"], "Pending");
+        let patch = Patch::Merge(json!({"status": {"phase": "Inqueue"}}));
+        let params = PatchParams::default();
+        let refused = groups.patch_status("g", &params, &patch).await.unwrap_err();
+        assert!(matches!(refused, kube::Error::Api(status) if status.code == 404));
+        let patched = groups.patch("g", &params, &patch).await.unwrap();
+        assert_eq!(patched.data["status"]["phase"], "Inqueue");
     });
 }
 
@@ -143,13 +159,16 @@ fn nonsense_is_refused_by_the_api_server_with_the_field_s_name() {
             (TOPOLOGY, "HyperNode", json!({"tier": 1, "members": [{"type": "Rack"}]}), "type"),
         ];
         for (version, kind, spec, field) in nonsense {
-            let api = api(space, version, kind);
-            let object = json!({
+            let mut object = json!({
                 "apiVersion": version, "kind": kind,
                 "metadata": {"name": space.own("bad")}, "spec": spec,
             });
+            if kind == "PodGroup" {
+                object["metadata"]["namespace"] = json!(space.namespace());
+            }
+            let api = api_of(space.client(), &object);
             let object: DynamicObject = serde_json::from_value(object).unwrap();
-            let refused = api.create(&Default::default(), &object).await.unwrap_err();
+            let refused = api.create(&PostParams::default(), &object).await.unwrap_err();
             let kube::Error::Api(status) = refused else { panic!("{refused}") };
             assert_eq!(status.code, 422, "{kind}");
             assert!(status.message.contains(field), "{kind}: {}", status.message);

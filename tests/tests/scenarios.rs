@@ -1,7 +1,4 @@
 //! The acceptance Scenarios, through the real loader, runner and judge.
-//!
-//! Some Scenarios are ahead of the code. [`WAITING`] names each of them with what it waits for; every
-//! other Scenario must pass, and one that passes must not be listed.
 
 use std::path::{Path, PathBuf};
 
@@ -11,43 +8,6 @@ use muster::sim::report::write_json;
 use muster::sim::run::{Narration, RunResult, run};
 use muster::sim::scenario::Scenario;
 use muster_tests::policy::pool;
-
-const EVICTION: &str = "preempt and reclaim";
-
-/// Scenarios that are ahead of the code, by path below `tests/scenarios`.
-const WAITING: &[(&str, &str)] = &[
-    ("bundles/broken-gang-first", EVICTION),
-    ("bundles/elastic-ignores-roles", EVICTION),
-    ("bundles/one-gang-not-ten", EVICTION),
-    ("bundles/roi-local-beats-spread", EVICTION),
-    ("bundles/roi-many-small", EVICTION),
-    ("bundles/roi-spares-the-gpu-job", EVICTION),
-    ("bundles/roi-tie-goes-to-priority", EVICTION),
-    ("bundles/roles-keep-their-minimum", EVICTION),
-    ("bundles/safe-before-whole", EVICTION),
-    ("bundles/surplus-goes-first", EVICTION),
-    ("bundles/whole-gang-veto", EVICTION),
-    ("pipeline/nominated-node-gone", EVICTION),
-    ("pipeline/one-victim-while-it-leaves", EVICTION),
-    ("preempt/disruption-budget", EVICTION),
-    ("preempt/drain-packed-cluster", EVICTION),
-    ("preempt/lower-priority-same-queue-only", EVICTION),
-    ("preempt/one-of-eleven", EVICTION),
-    ("preempt/pod-slots-count-too", EVICTION),
-    ("preempt/priority-before-efficiency", EVICTION),
-    ("preempt/two-small-for-one-big", EVICTION),
-    ("reclaim/efficiency-before-priority", EVICTION),
-    ("reclaim/fairness-before-efficiency", EVICTION),
-    ("reclaim/impossible-head", EVICTION),
-    ("reclaim/locked-queue-left-alone", EVICTION),
-    ("reclaim/one-eviction-for-two-pods", EVICTION),
-    ("reclaim/parent-not-over", EVICTION),
-    ("reclaim/scalar-only-deserved", EVICTION),
-    ("topology/cheapest-domain", EVICTION),
-    ("topology/late-member-stays-home", EVICTION),
-    ("topology/packed-cliques", EVICTION),
-    ("topology/sticky-domain-per-task", EVICTION),
-];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios")
@@ -85,24 +45,15 @@ fn what_failed(result: &RunResult) -> Vec<String> {
 }
 
 #[test]
-fn every_scenario_that_is_not_ahead_of_the_code_passes() {
+fn every_scenario_passes() {
     let scenarios = all();
-    assert!(scenarios.len() > 69, "the acceptance Scenarios are there: {}", scenarios.len());
+    assert!(scenarios.len() > 180, "the acceptance Scenarios are there: {}", scenarios.len());
     let mut wrong = Vec::new();
     for scenario in &scenarios {
-        let name = short_name(scenario);
         let result = play(scenario, 1);
-        match WAITING.iter().find(|entry| entry.0 == name) {
-            None if !result.passed() => wrong.push(format!("{name}: {:#?}", what_failed(&result))),
-            Some((_, what)) if result.passed() => {
-                wrong.push(format!("{name} passes: it no longer waits for {what}"));
-            }
-            _ => {}
+        if !result.passed() {
+            wrong.push(format!("{}: {:#?}", short_name(scenario), what_failed(&result)));
         }
-    }
-    for (name, _) in WAITING {
-        let there = scenarios.iter().any(|scenario| short_name(scenario) == *name);
-        assert!(there, "{name} is listed and does not exist");
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

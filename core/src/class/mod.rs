@@ -4,6 +4,7 @@ mod selector;
 mod ranking;
 mod cells;
 mod tree;
+mod nest;
 
 pub use ranking::{Ranking, Rankings, Rules};
 pub use selector::{Matcher, ToleranceSet};

@@ -10,12 +10,13 @@ use glam::I64Vec2;
 use rayon::prelude::*;
 
 use super::cells::Cells;
+use super::nest::Nest;
 use super::tree::{CLOSED, Tournament};
 use super::{Class, ClassId, Classes};
 use crate::config::Tuning;
 use crate::kernel::fit::{self, Fit};
 use crate::near::{News, Surroundings};
-use crate::policy::{Bar, Pairing, Policies};
+use crate::policy::{Bar, Pairing, Point, Policies};
 use crate::resource::Tail;
 use crate::world::{Around, ChangeLog, LogMark, NodeColumns, NodeTails, Symbols};
 
@@ -58,6 +59,10 @@ pub struct Ranking {
     near: Option<Box<Surroundings>>,
     /// Rows by wider surroundings, if it has rules about those: they stand in for the tree.
     cells: Option<Box<Cells>>,
+    /// Rows by domain, where domains add to the score: they stand in for the tree too.
+    nest: Option<Box<Nest>>,
+    /// Which drawing of the tree of domains it rests on.
+    drawn: u64,
 }
 
 /// A grade outweighs any score: room that is free goes before room that will be.
@@ -103,6 +108,10 @@ impl Ranking {
             self.stamp = stamp;
             self.mark = None;
         }
+        // So does another tree of domains, which changes no row.
+        if self.nest.is_some() && self.drawn != rules.around.domains.index.version {
+            self.mark = None;
+        }
         let known = self.mark.filter(|_| self.near_version == class.near.version);
         match known.and_then(|mark| log.since(mark)) {
             // Looking at everything once is cheaper than at most rows one by one.
@@ -131,6 +140,9 @@ impl Ranking {
         }
         for &row in changed {
             self.look_again(row as usize, class, nodes, rules);
+        }
+        if let Some(nest) = &mut self.nest {
+            nest.settle(class, rules.policies, rules.around.domains);
         }
         if let (Some(cells), Some(near)) = (&mut self.cells, &mut self.near) {
             if news.cells {
@@ -173,7 +185,14 @@ impl Ranking {
                 Cells::new(near, &self.ranks, &self.ordinals, |row| row_bar(bars, near, row));
             Box::new(cells)
         });
-        if self.cells.is_none() {
+        // Rules about wider surroundings settle where such a pod goes; domains add nothing to that.
+        let drawn = self.cells.is_none() && rules.policies.is_asked(Point::DomainPull);
+        let domains = rules.around.domains;
+        self.drawn = domains.index.version;
+        self.nest = drawn.then(|| {
+            Box::new(Nest::new(class, rules.policies, domains, &self.ranks, &self.ordinals))
+        });
+        if self.cells.is_none() && self.nest.is_none() {
             self.tree.rebuild(&self.ranks, &self.ordinals);
         }
     }
@@ -189,6 +208,10 @@ impl Ranking {
         let before = ranks[0];
         let near = self.near.as_deref();
         look_at(&pairing, &self.scales, rules.policies, near, row, ranks, bars);
+        if let Some(nest) = &mut self.nest {
+            nest.set(class, rules.policies, rules.around.domains, row, self.ranks[row]);
+            return;
+        }
         match &mut self.cells {
             Some(cells) => cells.set(row as u32, self.ranks[row]),
             None if self.ranks[row] == before => {}
@@ -203,13 +226,14 @@ impl Ranking {
 
     /// The best row of all.
     pub fn best(&self) -> Option<u32> {
-        match &self.cells {
-            Some(cells) => cells.best(),
-            None => self.tree.best(&self.ranks),
+        match (&self.cells, &self.nest) {
+            (Some(cells), _) => cells.best(),
+            (None, Some(nest)) => nest.best(),
+            (None, None) => self.tree.best(&self.ranks),
         }
     }
 
-    /// The best of some rows.
+    /// The best of some rows. Which domains they are in does not count: whoever asks has chosen one.
     pub fn best_of(&self, rows: &[u32]) -> Option<u32> {
         let key = |row: u32| (self.rank(row), Reverse(self.ordinals[row as usize]));
         let open = rows.iter().map(|&row| (key(row), row)).filter(|entry| entry.0.0 != CLOSED);
@@ -221,6 +245,11 @@ impl Ranking {
             (Some(cells), Some(near)) => cells.rank(row, |row| row_bar(&self.bars, near, row)),
             _ => self.ranks[row as usize],
         }
+    }
+
+    /// May the row serve the class at all, now or later?
+    pub fn is_open(&self, row: u32) -> bool {
+        self.ranks[row as usize] != CLOSED
     }
 
     /// How the request fits the row.
@@ -236,6 +265,11 @@ impl Ranking {
             bar.join(cells.bar(row));
         }
         bar
+    }
+
+    /// Is the row closed to the class whoever leaves it?
+    pub fn is_barred_for_good(&self, row: u32) -> bool {
+        self.bars[row as usize].later.is_lasting()
     }
 
     /// What keeps the class off each row.
@@ -344,6 +378,11 @@ impl Rankings {
         ranking
     }
 
+    /// The ranking of a class as it was when it was last asked for.
+    pub fn latest(&self, class: ClassId) -> Option<&Ranking> {
+        self.by_class.get(class.0 as usize)?.as_deref()
+    }
+
     /// Ends a cycle: rankings nobody asked for in a while are dropped, and the longest unused ones
     /// when all together grow too large.
     pub fn end_cycle(&mut self) {
@@ -389,7 +428,14 @@ mod tests {
             gates: Gates::default(),
             arguments: Arguments::default(),
         };
-        let names = ["predicates", "nodeorder", "binpack", "resource-strategy-fit", "nodegroup"];
+        let names = [
+            "predicates",
+            "nodeorder",
+            "binpack",
+            "resource-strategy-fit",
+            "nodegroup",
+            "network-topology-aware",
+        ];
         let tier = names.map(plugin).to_vec();
         let config =
             SchedulerConfig { actions: Vec::new(), tiers: vec![tier], tuning: Tuning::default() };
@@ -398,8 +444,33 @@ mod tests {
         world.insert_resource(policies);
     }
 
-    /// All ranks and bars, and the best row.
-    type Seen = (Vec<(i64, Bar)>, Option<u32>);
+    /// All ranks and bars, and the best row, as found and as it should be.
+    type Seen = (Vec<(i64, Bar)>, [Option<u32>; 2]);
+
+    /// The best row, from what every domain around it adds.
+    fn best_naively(ranking: &Ranking, class: &Class, rules: Rules<'_>) -> Option<u32> {
+        let view = rules.around.domains;
+        let tree = &view.index.knots;
+        let pulled = |row: u32| {
+            let mut around = vec![tree.home(row as usize)];
+            while let Some(parent) = tree.parent(around[around.len() - 1]) {
+                around.push(parent);
+            }
+            let pull = |tier: usize| {
+                let there = around.iter().find(|&&at| tree.tier(at) == tier);
+                let totals = there.and_then(|&at| view.totals(at));
+                rules.policies.domain_pull(class, tree.tiers(), tier, totals)
+            };
+            (0..tree.tiers().len() - 1).map(pull).sum::<i64>()
+        };
+        let open = (0..ranking.ranks.len() as u32).filter(|&row| ranking.rank(row) != CLOSED);
+        open.max_by_key(|&row| {
+            let rank = ranking.rank(row);
+            // Wide rules about other pods settle it where there are any.
+            let pull = if ranking.cells.is_some() { 0 } else { pulled(row) };
+            (rank_of(fit_of(rank), score_of(rank) + pull), Reverse(ranking.ordinals[row as usize]))
+        })
+    }
 
     /// Everything rankings are made from but the cluster.
     #[derive(SystemParam)]
@@ -418,6 +489,7 @@ mod tests {
             symbols: &book.symbols,
             tuning: &Tuning::default(),
             around: Around {
+                domains: cluster.domain_view(),
                 groups: &cluster.groups,
                 images: &cluster.images,
                 volumes: &cluster.volumes,
@@ -432,9 +504,10 @@ mod tests {
                 let fresh = fresh.of(class, nodes, log, rules);
                 [kept, fresh].map(|ranking| {
                     let rows = 0..ranking.ranks.len() as u32;
+                    let best = best_naively(ranking, rules.classes.get(class), rules);
                     (
                         rows.map(|row| (ranking.rank(row), ranking.bar(row))).collect(),
-                        ranking.best(),
+                        [ranking.best(), best],
                     )
                 })
             })
@@ -468,6 +541,7 @@ mod tests {
             ).expect("runs");
             prop_assert!(!seen.is_empty());
             for [kept, fresh] in seen {
+                prop_assert_eq!(kept.1[0], kept.1[1], "the best is the best");
                 prop_assert_eq!(kept, fresh);
             }
         }

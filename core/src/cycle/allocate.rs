@@ -8,7 +8,7 @@
 
 use bevy_ecs::entity::Entity;
 
-use super::drive::{Scene, Turn, drive};
+use super::drive::{Entitled, Scene, Turn, drive};
 use super::place::{self, Bounds, Reach};
 use super::worksheet::{Portion, Sheet};
 use super::{enqueue, explain};
@@ -26,7 +26,7 @@ pub(super) fn place_jobs(scene: &mut Scene<'_, '_>, action: &'static str, portio
     let (reserved, fresh): (Vec<Entity>, Vec<Entity>) = eligible(scene, action)
         .into_iter()
         .partition(|&job| scene.cluster.job(job).counts.pipelined() > 0);
-    drive(scene, [reserved, fresh], |scene, job, sheet| {
+    drive(scene, Entitled::BelowDue, [reserved, fresh], |scene, job, sheet| {
         let sheet = sheet.get_or_insert_with(|| Sheet::of(scene, job, portion));
         if sheet.is_done() {
             return Turn::Passed;
@@ -36,7 +36,7 @@ pub(super) fn place_jobs(scene: &mut Scene<'_, '_>, action: &'static str, portio
 }
 
 /// Jobs with something to place that may be tried.
-fn eligible(scene: &mut Scene<'_, '_>, action: &'static str) -> Vec<Entity> {
+pub(super) fn eligible(scene: &mut Scene<'_, '_>, action: &'static str) -> Vec<Entity> {
     let waiting: Vec<Entity> = scene
         .cluster
         .jobs

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use bevy_ecs::entity::Entity;
-use bevy_ecs::prelude::{Res, ResMut};
+use bevy_ecs::prelude::{Res, ResMut, Resource};
 use bevy_ecs::system::SystemParam;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -16,35 +16,42 @@ use super::ingest::SetAside;
 use super::worksheet::Sheet;
 use super::{Deadline, Now, Outcome, Settings};
 use crate::class::{ClassId, Classes, Ranking, Rankings, Rules};
+use crate::ids::TimeMs;
 use crate::policy::{OrderKey, Policies};
 use crate::verdict::{Reason, Verdict};
 use crate::world::{Around, Cluster, JobVerdict, LastTransaction, Names, Quotas, Symbols};
 
 /// Everything an action reads and writes.
 #[derive(SystemParam)]
-pub(super) struct Scene<'w, 's> {
-    pub(super) cluster: Cluster<'w, 's>,
-    pub(super) policies: Res<'w, Policies>,
-    pub(super) classes: Res<'w, Classes>,
-    pub(super) symbols: Res<'w, Symbols>,
-    pub(super) names: Res<'w, Names>,
-    pub(super) settings: Res<'w, Settings>,
-    pub(super) now: Res<'w, Now>,
-    pub(super) aside: Res<'w, SetAside>,
-    pub(super) quotas: ResMut<'w, Quotas>,
-    pub(super) rankings: ResMut<'w, Rankings>,
-    pub(super) outcome: ResMut<'w, Outcome>,
+pub(crate) struct Scene<'w, 's> {
+    pub(crate) cluster: Cluster<'w, 's>,
+    pub(crate) policies: Res<'w, Policies>,
+    pub(crate) classes: Res<'w, Classes>,
+    pub(crate) symbols: Res<'w, Symbols>,
+    pub(crate) names: Res<'w, Names>,
+    pub(crate) settings: Res<'w, Settings>,
+    pub(crate) now: Res<'w, Now>,
+    pub(crate) aside: Res<'w, SetAside>,
+    pub(crate) quotas: ResMut<'w, Quotas>,
+    pub(crate) rankings: ResMut<'w, Rankings>,
+    pub(crate) outcome: ResMut<'w, Outcome>,
+    pub(crate) alarm: ResMut<'w, Alarm>,
 }
+
+/// When somebody who is spared for the time being may be looked at again.
+#[derive(Clone, Copy, Debug, Default, Resource)]
+pub(crate) struct Alarm(pub(crate) Option<TimeMs>);
 
 impl Scene<'_, '_> {
     /// How the nodes look to a class of tasks right now.
-    pub(super) fn ranking(&mut self, class: ClassId) -> &Ranking {
+    pub(crate) fn ranking(&mut self, class: ClassId) -> &Ranking {
         let rules = Rules {
             classes: &self.classes,
             policies: &self.policies,
             symbols: &self.symbols,
             tuning: &self.settings.tuning,
             around: Around {
+                domains: self.cluster.domain_view(),
                 volumes: &self.cluster.volumes,
                 groups: &self.cluster.groups,
                 images: &self.cluster.images,
@@ -55,7 +62,7 @@ impl Scene<'_, '_> {
     }
 
     /// Drops what an earlier attempt had in mind for the job's tasks: reports speak of the last one.
-    pub(super) fn forget_attempt(&mut self, job: Entity) {
+    pub(crate) fn forget_attempt(&mut self, job: Entity) {
         let Cluster { jobs, tasks, .. } = &mut self.cluster;
         let Ok(item) = jobs.get(job) else { return };
         for &task in &item.members.0 {
@@ -67,8 +74,16 @@ impl Scene<'_, '_> {
         }
     }
 
+    /// Asks for a cycle at that time, even if nothing happens.
+    pub(crate) fn wake_at(&mut self, time: Option<TimeMs>) {
+        self.alarm.0 = match (self.alarm.0, time) {
+            (Some(first), Some(time)) => Some(first.min(time)),
+            (alarm, time) => alarm.or(time),
+        };
+    }
+
     /// Writes why a job waits, if that is news.
-    pub(super) fn judge(&mut self, job: Entity, verdict: Option<Verdict>) {
+    pub(crate) fn judge(&mut self, job: Entity, verdict: Option<Verdict>) {
         let mut item = self.cluster.job_mut(job);
         if item.verdict.0 != verdict {
             *item.verdict = JobVerdict(verdict);
@@ -77,19 +92,28 @@ impl Scene<'_, '_> {
 }
 
 /// Why a job had no turn: another cycle may give it one, and comes at once.
-pub(super) const OUT_OF_TIME: &str = "the action's time budget ended before the job's turn came";
+pub(crate) const OUT_OF_TIME: &str = "the action's time budget ended before the job's turn came";
 /// Why a job had no turn: it will have one when those before it are served or gone.
 const OUT_OF_TURNS: &str = "the action has tried as many jobs of the queue as it may in one cycle";
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(crate) enum Turn {
     /// The job may have another one.
     Again,
     /// Enough for this cycle.
     Over,
     /// It had nothing to do; its queue has not used up a turn.
     Passed,
+}
+
+/// Which queues have turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entitled {
+    /// All.
+    All,
+    /// Those that have not had their part, and jobs with room held for them.
+    BelowDue,
 }
 
 /// A job in line, with the tasks it still has to place.
@@ -118,8 +142,9 @@ impl Ord for InLine {
 
 /// Gives turns until every job has had enough: round after round, so that no job of a later round
 /// is served before one of an earlier.
-pub(super) fn drive(
+pub(crate) fn drive(
     scene: &mut Scene<'_, '_>,
+    entitled: Entitled,
     rounds: impl IntoIterator<Item = Vec<Entity>>,
     mut turn: impl FnMut(&mut Scene<'_, '_>, Entity, &mut Option<Sheet>) -> Turn,
 ) {
@@ -127,12 +152,13 @@ pub(super) fn drive(
     let mut lines = Lines::default();
     for jobs in rounds {
         line_up(scene, jobs, &mut lines);
-        give_turns(scene, &mut lines, deadline.as_ref(), &mut turn);
+        give_turns(scene, entitled, &mut lines, deadline.as_ref(), &mut turn);
     }
 }
 
 fn give_turns(
     scene: &mut Scene<'_, '_>,
+    entitled: Entitled,
     lines: &mut Lines,
     deadline: Option<&Deadline>,
     turn: &mut impl FnMut(&mut Scene<'_, '_>, Entity, &mut Option<Sheet>) -> Turn,
@@ -152,7 +178,8 @@ fn give_turns(
             return;
         }
         let Some(line) = lines.of.get_mut(&queue) else { continue };
-        if !holds_room(scene, line)
+        if entitled == Entitled::BelowDue
+            && !holds_room(scene, line)
             && scene.policies.overused(&scene.cluster, &scene.cluster.queue(queue))
         {
             let name = &scene.cluster.queue(queue).identity.name;

@@ -1,5 +1,7 @@
 //! Why a job waits, in a stable code and numbers.
 
+mod topology;
+
 use bevy_ecs::entity::Entity;
 
 use super::drive::Scene;
@@ -13,7 +15,7 @@ use crate::verdict::{Reason, Verdict};
 use crate::world::TaskStatus;
 
 /// A gang that is covered, but not by what is free now.
-pub(super) fn waiting(scene: &Scene<'_, '_>, job: Entity) -> Verdict {
+pub(crate) fn waiting(scene: &Scene<'_, '_>, job: Entity) -> Verdict {
     let counts = scene.cluster.job(job).counts;
     let message = format!(
         "room is held for {} pods on nodes that are being freed; {} of {} have a place",
@@ -31,19 +33,33 @@ pub(super) fn shortfall(
     shortfall: &Shortfall,
     lacks: &Lacks,
 ) -> Verdict {
+    if wants_topology(scene, job) && !is_refused(shortfall) {
+        let sheet = Sheet::of(scene, job, Portion::Requesting);
+        return match anywhere(scene, job, &sheet) {
+            None => topology::unsatisfied(scene, job, &sheet),
+            // What is in the way has nothing to do with domains.
+            Some((short, lacks)) => plain_shortfall(scene, job, &short, &lacks),
+        };
+    }
+    plain_shortfall(scene, job, shortfall, lacks)
+}
+
+/// Did nothing fail but what a queue may have?
+fn is_refused(shortfall: &Shortfall) -> bool {
+    shortfall.objection.is_some() && shortfall.classes.is_empty()
+}
+
+/// A gang that could not be placed, wherever that was tried.
+fn plain_shortfall(
+    scene: &mut Scene<'_, '_>,
+    job: Entity,
+    shortfall: &Shortfall,
+    lacks: &Lacks,
+) -> Verdict {
     if let Some((class, objection)) = &shortfall.objection
-        && shortfall.classes.is_empty()
+        && is_refused(shortfall)
     {
         return refusal(scene, job, (*class, objection), shortfall.placed, lacks);
-    }
-    if wants_topology(scene, job) && shortfall.is_empty() {
-        let message =
-            "no domain of an allowed tier exists, or none that contains what already runs";
-        return Verdict::new(Reason::TopologyUnsatisfied, message);
-    }
-    if wants_topology(scene, job) && fits_anywhere(scene, job) {
-        let message = "there is room, but not within one domain of an allowed tier";
-        return Verdict::new(Reason::TopologyUnsatisfied, message);
     }
     let Some(&class) = shortfall.classes.first() else {
         let message = format!("{} pods found a place, not enough for the gang", shortfall.placed);
@@ -99,13 +115,19 @@ fn wants_topology(scene: &Scene<'_, '_>, job: Entity) -> bool {
     spec.topology.is_some() || spec.subgroups.iter().any(|policy| policy.topology.is_some())
 }
 
-/// Could the job be placed if topology did not matter? Leaves no trace.
-fn fits_anywhere(scene: &mut Scene<'_, '_>, job: Entity) -> bool {
+/// What the job fails on if topology does not matter; none if nothing. Leaves no trace.
+fn anywhere(scene: &mut Scene<'_, '_>, job: Entity, sheet: &Sheet) -> Option<(Shortfall, Lacks)> {
     let mut statement = Statement::new("explain");
-    let mut sheet = Sheet::of(scene, job, Portion::Requesting);
-    let reach = place::job(scene, &mut statement, job, &mut sheet, Bounds::Ignored);
+    let reach = place::job(scene, &mut statement, job, &mut sheet.clone(), Bounds::Ignored);
+    let outcome = match reach {
+        Reach::Ready | Reach::Covered => None,
+        Reach::Short(short) => {
+            let lacks = lacks(scene, &short);
+            Some((short, lacks))
+        }
+    };
     statement.rollback(&mut scene.cluster, Checkpoint::START);
-    !matches!(reach, Reach::Short(_))
+    outcome
 }
 
 /// Why one class of tasks finds no node.

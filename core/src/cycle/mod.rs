@@ -12,10 +12,14 @@ mod overdue;
 mod enqueue;
 mod allocate;
 mod backfill;
-mod drive;
-mod worksheet;
-mod place;
-mod explain;
+mod preempt;
+mod reclaim;
+pub(crate) mod drive;
+pub(crate) mod worksheet;
+mod prospect;
+mod filling;
+pub(crate) mod place;
+pub(crate) mod explain;
 mod reflect;
 
 use std::sync::Arc;
@@ -27,8 +31,9 @@ use bevy_ecs::schedule::SingleThreadedExecutor;
 pub(crate) use reflect::{NextDue, ToldQueues};
 
 use crate::config::{SchedulerConfig, Tuning};
+use crate::evict::Raid;
 use crate::ids::TimeMs;
-use crate::policy::Evictions;
+use crate::policy::{EvictPurpose, Evictions};
 use crate::scheduler::CycleOutcome;
 
 /// The time of the cycle, as told from outside.
@@ -128,6 +133,14 @@ pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
             "enqueue" => drop(schedule.add_systems(enqueue::enqueue.in_set(stage))),
             "allocate" => drop(schedule.add_systems(allocate::allocate.in_set(stage))),
             "backfill" => drop(schedule.add_systems(backfill::backfill.in_set(stage))),
+            _ if let Some(raid) = Raid::of(action) => match raid.purpose {
+                EvictPurpose::Preempt => {
+                    schedule.add_systems(preempt::preempt(raid).in_set(stage));
+                }
+                EvictPurpose::Reclaim => {
+                    schedule.add_systems(reclaim::reclaim(raid).in_set(stage));
+                }
+            },
             // Known by name, without effect in this version; the reader of the file has warned.
             _ => {}
         }

@@ -6,7 +6,9 @@
 use bevy_ecs::entity::Entity;
 
 use super::drive::Scene;
-use super::worksheet::{Part, Sheet};
+use super::filling::Filling;
+use super::prospect::{Need, sift};
+use super::worksheet::{Open, Part, Sheet};
 use crate::class::ClassId;
 use crate::kernel::fit::Fit;
 use crate::policy::{Obstacle, Purpose, SearchSpace, Unit};
@@ -16,7 +18,7 @@ use crate::world::{READY, TaskStatus};
 
 /// How far a placement got.
 #[derive(Clone, Debug)]
-pub(super) enum Reach {
+pub(crate) enum Reach {
     /// Enough has a place.
     Ready,
     /// Enough has a place or room held.
@@ -27,13 +29,13 @@ pub(super) enum Reach {
 
 /// What a placement failed on.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shortfall {
+pub(crate) struct Shortfall {
     /// Tasks that found a place or room before it failed.
-    pub(super) placed: u32,
+    pub(crate) placed: u32,
     /// Classes that found none, in the order they failed.
-    pub(super) classes: Vec<ClassId>,
+    pub(crate) classes: Vec<ClassId>,
     /// A queue's objection, with the class of tasks it was about.
-    pub(super) objection: Option<(ClassId, Verdict)>,
+    pub(crate) objection: Option<(ClassId, Verdict)>,
 }
 
 impl Shortfall {
@@ -52,15 +54,32 @@ impl Shortfall {
 
 /// Do topology wishes bind?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bounds {
+pub(crate) enum Bounds {
     /// Yes.
     Kept,
     /// No: to see whether they are what a placement fails on.
     Ignored,
 }
 
+/// When a job has enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Enough {
+    /// When it may be bound; room that is not free yet is held for as many as there is.
+    Ready,
+    /// As soon as free and held room cover its minimum: nobody makes way for its surplus.
+    Covered,
+}
+
+/// Where, how strictly and how far a job is placed.
+#[derive(Clone, Copy, Debug)]
+struct Scope<'a> {
+    rows: Rows<'a>,
+    bounds: Bounds,
+    enough: Enough,
+}
+
 /// Rows that may be used; none is all of them.
-type Rows<'a> = Option<&'a [u32]>;
+pub(crate) type Rows<'a> = Option<&'a [u32]>;
 
 /// Places tasks of a job until it is ready or none is left.
 pub(super) fn job(
@@ -71,9 +90,29 @@ pub(super) fn job(
     bounds: Bounds,
 ) -> Reach {
     let space = search_space(scene, job, None, bounds);
-    within(scene, statement, job, space.as_ref(), None, sheet, |scene, statement, sheet, rows| {
-        parts(scene, statement, job, sheet, rows, bounds)
-    })
+    within(
+        scene,
+        statement,
+        (job, None),
+        space.as_ref(),
+        None,
+        sheet,
+        |scene, statement, sheet, rows| {
+            parts(scene, statement, job, sheet, Scope { rows, bounds, enough: Enough::Ready })
+        },
+    )
+}
+
+/// Places tasks of a job on some rows until its minimum is covered; its sub-groups keep their wishes.
+pub(crate) fn covering(
+    scene: &mut Scene<'_, '_>,
+    statement: &mut Statement,
+    job: Entity,
+    sheet: &mut Sheet,
+    rows: Rows<'_>,
+) -> Reach {
+    let scope = Scope { rows, bounds: Bounds::Kept, enough: Enough::Covered };
+    parts(scene, statement, job, sheet, scope)
 }
 
 fn search_space(
@@ -89,61 +128,59 @@ fn search_space(
     scene.policies.search_space(&scene.cluster, unit, Purpose::Allocate)
 }
 
-/// A plan within one domain, with what is left to place after it.
-struct Candidate<S> {
-    /// Ready before covered, then the higher score.
-    merit: (bool, i64),
-    plan: Plan,
-    left: S,
-    reach: Reach,
-}
-
-/// Tries every domain of a group on a checkpoint and keeps the best plan of the first group that has
-/// one. Ties go to the domain that comes first. Without a search space there is nothing to choose.
-fn within<S: Clone>(
+/// Tries the domains of a group on a checkpoint, the best first, and keeps the first plan by which the
+/// unit can start; if it can start in none, the first by which it can wait for room. The first group
+/// that has a plan decides. Without a search space there is nothing to choose.
+fn within<S: Open>(
     scene: &mut Scene<'_, '_>,
     statement: &mut Statement,
-    job: Entity,
+    unit: (Entity, Option<u16>),
     space: Option<&SearchSpace>,
     outer: Rows<'_>,
     left: &mut S,
     mut attempt: impl FnMut(&mut Scene<'_, '_>, &mut Statement, &mut S, Rows<'_>) -> Reach,
 ) -> Reach {
     let Some(space) = space else { return attempt(scene, statement, left, outer) };
+    let need = Need::of(scene, unit.0, unit.1, left.left_over());
     let mut short = Shortfall::default();
     for group in &space.groups {
-        let mut best: Option<Candidate<S>> = None;
-        for &domain in group {
+        let mut waiting: Option<(Plan, S)> = None;
+        for prospect in sift(scene, unit, &need, group, outer) {
+            if waiting.is_some() && !prospect.at_once {
+                break;
+            }
             let start = statement.checkpoint();
-            let rows = domain.map(|domain| inside(&scene.cluster.domain(domain).spot.rows, outer));
+            let rows = prospect
+                .domain
+                .map(|domain| inside(&scene.cluster.domain(domain).spot.rows, outer));
             let mut trial = left.clone();
-            let reach = attempt(scene, statement, &mut trial, rows.as_deref().or(outer));
-            if let Reach::Short(shortfall) = reach {
+            match attempt(scene, statement, &mut trial, rows.as_deref().or(outer)) {
+                Reach::Ready => {
+                    *left = trial;
+                    return Reach::Ready;
+                }
+                Reach::Covered if waiting.is_none() => {
+                    waiting = Some((statement.save(start), trial));
+                }
                 // The furthest attempt says most about what is lacking.
-                if short.is_empty() || shortfall.placed > short.placed {
-                    short = shortfall;
+                Reach::Short(other) if short.is_empty() || other.placed > short.placed => {
+                    short = other;
                 }
-            } else {
-                let merit = (matches!(reach, Reach::Ready), domain_score(scene, job, domain));
-                if best.as_ref().is_none_or(|best| best.merit < merit) {
-                    best =
-                        Some(Candidate { merit, plan: statement.save(start), left: trial, reach });
-                }
+                Reach::Covered | Reach::Short(_) => {}
             }
             statement.rollback(&mut scene.cluster, start);
         }
-        if let Some(best) = best {
-            statement.recover(&mut scene.cluster, &best.plan);
-            *left = best.left;
-            return best.reach;
+        if let Some((plan, trial)) = waiting {
+            statement.recover(&mut scene.cluster, &plan);
+            *left = trial;
+            return Reach::Covered;
         }
     }
+    if short.is_empty() {
+        // No domain was worth a trial.
+        short.classes.extend(need.wants.first().map(|want| want.class));
+    }
     Reach::Short(short)
-}
-
-fn domain_score(scene: &Scene<'_, '_>, job: Entity, domain: Option<Entity>) -> i64 {
-    let item = scene.cluster.job(job);
-    domain.map_or(0, |domain| scene.policies.domain_score(&scene.cluster, &item, domain))
 }
 
 /// Rows of a domain that lie inside another choice of rows.
@@ -158,22 +195,23 @@ fn parts(
     statement: &mut Statement,
     job: Entity,
     sheet: &mut Sheet,
-    rows: Rows<'_>,
-    bounds: Bounds,
+    scope: Scope<'_>,
 ) -> Reach {
     let before = statement.checkpoint();
     let mut short = Shortfall::default();
     for part in sheet.open_parts() {
         let start = statement.checkpoint();
-        let space = part.subgroup.and_then(|at| search_space(scene, job, Some(at), bounds));
+        let space = part.subgroup.and_then(|at| search_space(scene, job, Some(at), scope.bounds));
         let reach = within(
             scene,
             statement,
-            job,
+            (job, part.subgroup),
             space.as_ref(),
-            rows,
+            scope.rows,
             part,
-            |scene, statement, part, rows| tasks(scene, statement, job, part, rows),
+            |scene, statement, part, rows| {
+                tasks(scene, statement, job, part, Scope { rows, ..scope })
+            },
         );
         if let Reach::Short(shortfall) = reach {
             if part.subgroup.is_some() {
@@ -181,8 +219,10 @@ fn parts(
             }
             short.merge(shortfall);
         }
-        if statement.checkpoint() > before && scene.policies.job_ready(&scene.cluster.job(job)) {
-            return Reach::Ready;
+        if statement.checkpoint() > before
+            && let Some(reach) = enough(scope, served(scene, job, None))
+        {
+            return reach;
         }
     }
     let item = scene.cluster.job(job);
@@ -201,10 +241,11 @@ fn tasks(
     statement: &mut Statement,
     job: Entity,
     part: &mut Part,
-    rows: Rows<'_>,
+    scope: Scope<'_>,
 ) -> Reach {
     let mut short = Shortfall::default();
     let mut late = Late::default();
+    let mut filling = Filling::of(scene, (job, part.subgroup), part.left(), scope.rows);
     while let Some(task) = part.pop().or_else(|| late.next(scene, &mut short)) {
         let class = scene.cluster.task(task).membership.class;
         // Nothing is freed while placing, so what one task of a class did not find no other will.
@@ -216,7 +257,7 @@ fn tasks(
             late.keep(scene, task, class);
             continue;
         }
-        match one(scene, statement, job, task, rows) {
+        match one(scene, statement, job, task, (&mut filling, scope.rows)) {
             Placement::Kept => {}
             Placement::Refused(objection) => {
                 short.objection.get_or_insert((class, objection));
@@ -227,8 +268,8 @@ fn tasks(
             }
             Placement::Placed => {
                 short.placed += 1;
-                if matches!(served(scene, job, part.subgroup), Some(Reach::Ready)) {
-                    return Reach::Ready;
+                if let Some(reach) = enough(scope, served(scene, job, part.subgroup)) {
+                    return reach;
                 }
             }
         }
@@ -270,6 +311,14 @@ impl Late {
     }
 }
 
+/// How far it got, if that is far enough to stop.
+fn enough(scope: Scope<'_>, reach: Option<Reach>) -> Option<Reach> {
+    reach.filter(|reach| match scope.enough {
+        Enough::Ready => matches!(reach, Reach::Ready),
+        Enough::Covered => !matches!(reach, Reach::Short(_)),
+    })
+}
+
 /// Has the part what it needs: the sub-group its size, the job its minimum?
 fn served(scene: &Scene<'_, '_>, job: Entity, subgroup: Option<u16>) -> Option<Reach> {
     let item = scene.cluster.job(job);
@@ -306,7 +355,7 @@ fn one(
     statement: &mut Statement,
     job: Entity,
     task: Entity,
-    rows: Rows<'_>,
+    (filling, rows): (&mut Filling, Rows<'_>),
 ) -> Placement {
     let item = scene.cluster.task(task);
     let class = item.membership.class;
@@ -327,9 +376,7 @@ fn one(
         return Placement::Refused(objection);
     }
     let ranking = scene.ranking(class);
-    let Some(row) = rows.map_or_else(|| ranking.best(), |rows| ranking.best_of(rows)) else {
-        return Placement::NoRoom;
-    };
+    let Some(row) = filling.best(class, ranking, rows) else { return Placement::NoRoom };
     let fit = ranking.fit(row);
     let node = scene.cluster.columns().entities[row as usize];
     let done = match fit {
@@ -339,6 +386,18 @@ fn one(
     };
     debug_assert!(done.is_ok(), "sheets hold only pending and pipelined tasks");
     Placement::Placed
+}
+
+/// Finds a place or room for one task on some rows.
+pub(crate) fn one_task(
+    scene: &mut Scene<'_, '_>,
+    statement: &mut Statement,
+    job: Entity,
+    task: Entity,
+    rows: Rows<'_>,
+) -> bool {
+    let place = (&mut Filling::default(), rows);
+    matches!(one(scene, statement, job, task, place), Placement::Placed | Placement::Kept)
 }
 
 /// Turns a reservation into a place if the room is free by now; none, and the reservation is gone, if

@@ -26,7 +26,8 @@ pub(super) fn reflect(
     mut due: ResMut<'_, NextDue>,
     mut told: ResMut<'_, ToldQueues>,
 ) {
-    due.0 = next_due(&scene);
+    let alarm = scene.alarm.0.take().filter(|&time| time > scene.now.0);
+    due.0 = [next_due(&scene), alarm].into_iter().flatten().min();
     groups::reflect(&mut scene);
     queues::reflect(&mut scene, &mut told);
     scene.rankings.end_cycle();

@@ -14,7 +14,7 @@ use crate::world::{JobReadOnlyItem, READY, TaskReadOnlyItem, TaskStatus};
 
 /// Which tasks an action looks after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Portion {
+pub(crate) enum Portion {
     /// Tasks that ask for resources, and best-effort ones a mixed gang needs for its minimum.
     Requesting,
     /// Best-effort tasks of other gangs.
@@ -23,15 +23,15 @@ pub(super) enum Portion {
 
 /// The tasks of one job, in the order they are to be placed, by sub-group.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sheet {
+pub(crate) struct Sheet {
     parts: Vec<Part>,
 }
 
 /// The tasks of one sub-group, or those that belong to none.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(crate) struct Part {
     /// Index of the sub-group in the job.
-    pub(super) subgroup: Option<u16>,
+    pub(crate) subgroup: Option<u16>,
     // Shared, because every domain tried gets a copy of the sheet.
     tasks: Arc<[Entity]>,
     next: usize,
@@ -39,15 +39,38 @@ pub(super) struct Part {
 
 impl Part {
     /// The next task, taken off the part.
-    pub(super) fn pop(&mut self) -> Option<Entity> {
+    pub(crate) fn pop(&mut self) -> Option<Entity> {
         let task = self.tasks.get(self.next).copied();
         self.next += usize::from(task.is_some());
         task
     }
 
     /// Nothing left?
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.next == self.tasks.len()
+    }
+
+    /// Tasks that are left, in order.
+    pub(super) fn left(&self) -> impl Iterator<Item = Entity> + '_ {
+        self.tasks[self.next..].iter().copied()
+    }
+}
+
+/// Something that has tasks left to place.
+pub(super) trait Open: Clone {
+    /// Those tasks, in order.
+    fn left_over(&self) -> Vec<Entity>;
+}
+
+impl Open for Part {
+    fn left_over(&self) -> Vec<Entity> {
+        self.left().collect()
+    }
+}
+
+impl Open for Sheet {
+    fn left_over(&self) -> Vec<Entity> {
+        self.parts.iter().flat_map(Part::left).collect()
     }
 }
 
@@ -61,7 +84,7 @@ enum Urgency {
 
 impl Sheet {
     /// The sheet of a job.
-    pub(super) fn of(scene: &Scene<'_, '_>, job: Entity, portion: Portion) -> Self {
+    pub(crate) fn of(scene: &Scene<'_, '_>, job: Entity, portion: Portion) -> Self {
         let job = scene.cluster.job(job);
         let mut open: Vec<_> = tasks_of(scene, &job, portion)
             .map(|task| (scene.policies.task_key(&task), task))
@@ -88,12 +111,22 @@ impl Sheet {
     }
 
     /// Parts that still have tasks, in order.
-    pub(super) fn open_parts(&mut self) -> impl Iterator<Item = &mut Part> {
+    pub(crate) fn open_parts(&mut self) -> impl Iterator<Item = &mut Part> {
         self.parts.iter_mut().filter(|part| !part.is_done())
     }
 
+    /// Tasks left, in order.
+    pub(crate) fn open_tasks(&self) -> impl Iterator<Item = Entity> + '_ {
+        self.parts.iter().flat_map(Part::left)
+    }
+
+    /// All parts, in order.
+    pub(super) fn into_parts(self) -> impl Iterator<Item = Part> {
+        self.parts.into_iter()
+    }
+
     /// Nothing left?
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.parts.iter().all(Part::is_done)
     }
 }

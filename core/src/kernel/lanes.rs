@@ -32,6 +32,13 @@ impl Lanes {
         self.0 = (self.wide() - other.wide()).to_array();
     }
 
+    /// How far each lane is below zero; zero where it is not.
+    #[inline]
+    #[must_use]
+    pub fn debt(self) -> Self {
+        Self((i64x8::ZERO - self.wide().min(i64x8::ZERO)).to_array())
+    }
+
     /// Does every lane that asks for something find it in `room`?
     ///
     /// A lane that asks for nothing fits even where the room is negative: a node that is over in one
@@ -78,6 +85,12 @@ pub(super) mod tests {
         assert!(!Lanes([1, 10, 0, 0, 0, 0, 0, 0]).fits(&room));
         assert!(!Lanes([0, 11, 0, 0, 0, 0, 0, 0]).fits(&room));
         assert!(!Lanes([0, 0, 0, 0, 0, 0, 0, 1]).fits(&room));
+    }
+
+    #[test]
+    fn debt_is_what_is_below_zero() {
+        let debt = Lanes([-5, 10, 0, -1, 0, 0, 0, i64::MIN]).debt();
+        assert_eq!(debt, Lanes([5, 0, 0, 1, 0, 0, 0, i64::MIN]), "the far end wraps, as sums do");
     }
 
     proptest! {

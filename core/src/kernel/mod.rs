@@ -5,5 +5,7 @@
 pub mod lanes;
 pub mod fit;
 pub mod sum;
+pub mod slots;
 pub mod overbooked;
 pub mod ratio;
+pub mod roi;

@@ -66,6 +66,19 @@ impl Obstacle {
         Self::Other,
     ];
 
+    /// Does it stay, whichever pods leave the node?
+    pub fn is_lasting(self) -> bool {
+        matches!(
+            self,
+            Self::Absent
+                | Self::Unschedulable
+                | Self::NodeAffinity
+                | Self::Taint
+                | Self::VolumeZone
+                | Self::NodeGroup
+        )
+    }
+
     /// The obstacle in words, after a number of nodes.
     pub fn describe(self) -> &'static str {
         match self {

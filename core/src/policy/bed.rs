@@ -12,7 +12,8 @@ use crate::config::{
 };
 use crate::delta::{
     BudgetFacts, ClusterDelta, Constraints, GroupPhase, NodeFacts, NodeGroupFacts, Ownership,
-    PodFacts, PodGroupFacts, PodPhase, PriorityClassFacts, QueueFacts, QueueState,
+    PodFacts, PodGroupFacts, PodPhase, PreemptionPolicy, PriorityClassFacts, QueueFacts,
+    QueueState,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::{Quantity, ResourceList};
@@ -104,7 +105,12 @@ impl Bed {
     }
 
     pub(crate) fn class(&mut self, name: &str, value: i32) -> &mut Self {
-        let facts = PriorityClassFacts { name: name.into(), value, global_default: false };
+        let facts = PriorityClassFacts {
+            name: name.into(),
+            value,
+            global_default: false,
+            preempts: PreemptionPolicy::default(),
+        };
         self.feed(ClusterDelta::PriorityClass(facts))
     }
 
@@ -175,6 +181,8 @@ impl Bed {
             priority: None,
             priority_class: None,
             preemptable: None,
+            preempts: None,
+            cooldown_ms: 0,
             request: amounts(&[("cpu", 1), ("pods", 1)]),
             constraints: Constraints::default(),
             claims: Vec::new(),

@@ -99,6 +99,10 @@ impl Policy for Gang {
         is_ready(job)
     }
 
+    fn job_lacks(&self, job: &JobReadOnlyItem<'_, '_>) -> u32 {
+        job.spec.min_available.saturating_sub(job.counts.ready())
+    }
+
     fn job_pipelined(&self, job: &JobReadOnlyItem<'_, '_>) -> Vote {
         let counts = job.counts;
         let covered = counts.ready() + counts.pipelined();

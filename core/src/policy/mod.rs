@@ -31,6 +31,7 @@ mod strategy;
 
 pub use bar::{Bar, Obstacle};
 pub use evict::{Ballot, EvictPurpose, Evictor};
+pub(crate) use queues::upwards;
 pub use queues::{Claims, Portion, QueueClaim, Wants};
 pub use tiers::{OrderKey, Policies};
 
@@ -39,13 +40,14 @@ use glam::I64Vec2;
 
 use crate::class::{Class, Reads};
 use crate::config::{Gate, PluginConfig};
+use crate::delta::TopologyWish;
 use crate::ids::TimeMs;
 use crate::near::{NearFilters, NearScores};
 use crate::resource::{ResourceNames, ResourceVec};
 use crate::verdict::Verdict;
 use crate::world::{
-    Around, Cluster, JobReadOnlyItem, NodeColumns, QueueReadOnlyItem, Quotas, Symbols,
-    TaskReadOnlyItem,
+    Around, Cluster, DomainTotals, JobReadOnlyItem, NodeColumns, QueueReadOnlyItem, Quotas,
+    Symbols, TaskReadOnlyItem, TaskStatus,
 };
 
 /// A place in the cycle where plugins have a say.
@@ -74,10 +76,14 @@ pub enum Point {
     Overused,
     /// May the queue take one more task of a class?
     Allocatable,
-    /// How good is a plan that put a job into a domain?
+    /// How good is a domain for a job or sub-group?
     DomainScore,
     /// Within which domains may a job or sub-group be placed?
     SearchSpace,
+    /// Which parts of a domain are to be filled one after the other?
+    InnerDomains,
+    /// What does being in a domain add to the score of a node?
+    DomainPull,
     /// Which sub-group of a job is placed next.
     SubGroupOrder,
     /// Who may be evicted for a task of the same queue.
@@ -100,13 +106,13 @@ pub enum Point {
 
 impl Point {
     /// Number of points.
-    pub const COUNT: usize = 22;
+    pub const COUNT: usize = 24;
 
     /// The flag that switches a plugin's part at this point.
     pub fn gate(self) -> Option<Gate> {
         match self {
             Self::Filter => Some(Gate::Predicate),
-            Self::Score => Some(Gate::NodeOrder),
+            Self::Score | Self::InnerDomains | Self::DomainPull => Some(Gate::NodeOrder),
             Self::JobOrder => Some(Gate::JobOrder),
             Self::QueueOrder => Some(Gate::QueueOrder),
             Self::TaskOrder => Some(Gate::TaskOrder),
@@ -191,6 +197,8 @@ pub enum Evictions {
 pub enum Purpose {
     /// Placing tasks in free room.
     Allocate,
+    /// Making room by evictions.
+    Evict,
 }
 
 /// Where a job may be placed: groups of domains in order of preference; the first group in which any
@@ -208,6 +216,32 @@ pub struct Unit<'a> {
     pub job: &'a JobReadOnlyItem<'a, 'a>,
     /// Index of the sub-group; none is the whole job.
     pub subgroup: Option<u16>,
+}
+
+impl<'a> Unit<'a> {
+    /// How close its tasks must sit, by a wish of its own.
+    pub fn wish(self) -> Option<&'a TopologyWish> {
+        let spec = self.job.spec;
+        let Some(at) = self.subgroup else { return spec.topology.as_ref() };
+        let policy = self.job.counts.subgroups[usize::from(at)].policy;
+        spec.subgroups[usize::from(policy)].topology.as_ref()
+    }
+
+    /// Nodes its tasks have places on, or room held on: one entry for each task, in no particular
+    /// order.
+    pub fn seats(self, cluster: &Cluster<'_, '_>) -> Vec<Entity> {
+        if self.job.counts.tasks() == self.job.counts.pending() {
+            return Vec::new();
+        }
+        let placed = self.job.members.0.iter().filter_map(|&task| {
+            let task = cluster.task(task);
+            let (status, node) = task.status();
+            let ours = self.subgroup.is_none() || task.membership.subgroup == self.subgroup;
+            let counts = status.is_allocated() || status == TaskStatus::Pipelined;
+            node.filter(|_| ours && counts)
+        });
+        placed.collect()
+    }
 }
 
 /// A plugin. Every method has a neutral default; [`Policy::points`] lists those that count.
@@ -233,6 +267,19 @@ pub trait Policy: Send + Sync {
 
     /// Adds its score for each node, in units of [`crate::kernel::ratio::SCORE_SCALE`].
     fn score(&self, _pairing: &Pairing<'_>, _scale: I64Vec2, _scores: &mut [i64]) {}
+
+    /// What being in a domain of a tier adds to the score of each node inside it, for a task that may
+    /// go anywhere; without sums, what being in no domain of that tier adds. `at` is the index of the
+    /// tier in the list of all, of which the last is that of the cluster and never asked for.
+    fn domain_pull(
+        &self,
+        _class: &Class,
+        _tiers: &[u64],
+        _at: usize,
+        _totals: Option<&DomainTotals>,
+    ) -> i64 {
+        0
+    }
 
     /// Which rules about other pods bar nodes; asked at [`Point::Filter`].
     fn near_filters(&self) -> NearFilters {
@@ -296,6 +343,11 @@ pub trait Policy: Send + Sync {
     /// May what was placed be bound?
     fn job_ready(&self, _job: &JobReadOnlyItem<'_, '_>) -> bool {
         true
+    }
+
+    /// How many more tasks must have a place, at least, before it may be ready.
+    fn job_lacks(&self, _job: &JobReadOnlyItem<'_, '_>) -> u32 {
+        0
     }
 
     /// May what was placed be held as a reservation?
@@ -366,14 +418,27 @@ pub trait Policy: Send + Sync {
         None
     }
 
-    /// How good a plan is that put the job into the domain; the highest sum wins.
+    /// How good the domain is for the job or sub-group; the highest sum is tried first. `asks` is
+    /// what all of its waiting tasks ask for together. Asked before any of them is placed there.
     fn domain_score(
         &self,
         _cluster: &Cluster<'_, '_>,
-        _job: &JobReadOnlyItem<'_, '_>,
+        _unit: Unit<'_>,
+        _asks: &ResourceVec,
         _domain: Entity,
     ) -> i64 {
         0
+    }
+
+    /// Domains inside a domain, or inside the cluster, that the unit is to fill one after the other
+    /// instead of going to the best nodes wherever they are; none is no opinion.
+    fn inner_domains(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _unit: Unit<'_>,
+        _domain: Option<Entity>,
+    ) -> Vec<Entity> {
+        Vec::new()
     }
 
     /// Key of a sub-group among those of its job; `members` are its tasks in every status.

@@ -18,7 +18,7 @@ use crate::ids::{Name, TimeMs};
 use crate::near::{NearFilters, NearScores};
 use crate::resource::{ResourceNames, ResourceVec};
 use crate::verdict::Verdict;
-use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem, TaskReadOnlyItem};
+use crate::world::{Cluster, DomainTotals, JobReadOnlyItem, QueueReadOnlyItem, TaskReadOnlyItem};
 
 struct Entry {
     tier: usize,
@@ -153,6 +153,18 @@ impl Policies {
         }
     }
 
+    /// What a domain adds to the scores of its nodes: the sum over plugins.
+    pub fn domain_pull(
+        &self,
+        class: &Class,
+        tiers: &[u64],
+        at: usize,
+        totals: Option<&DomainTotals>,
+    ) -> i64 {
+        let pulls = self.at(Point::DomainPull).map(|one| one.domain_pull(class, tiers, at, totals));
+        pulls.fold(0, i64::saturating_add)
+    }
+
     /// Job order: the first plugin that tells two jobs apart decides.
     pub fn job_key(&self, cluster: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> OrderKey {
         OrderKey {
@@ -221,6 +233,11 @@ impl Policies {
     /// Readiness: all must agree.
     pub fn job_ready(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
         self.at(Point::JobReady).all(|policy| policy.job_ready(job))
+    }
+
+    /// Tasks that must have a place before the job may be ready: as many as any plugin misses.
+    pub fn job_lacks(&self, job: &JobReadOnlyItem<'_, '_>) -> u32 {
+        self.at(Point::JobReady).map(|policy| policy.job_lacks(job)).max().unwrap_or(0)
     }
 
     /// Reservation: a rejection ends it, a permit ends it at its tier, silence agrees.
@@ -318,15 +335,29 @@ impl Policies {
         self.at(Point::SearchSpace).find_map(|policy| policy.search_space(cluster, unit, purpose))
     }
 
-    /// Score of a plan within a domain: the sum over plugins.
+    /// Score of a domain: the sum over plugins.
     pub fn domain_score(
         &self,
         cluster: &Cluster<'_, '_>,
-        job: &JobReadOnlyItem<'_, '_>,
+        unit: Unit<'_>,
+        asks: &ResourceVec,
         domain: Entity,
     ) -> i64 {
-        let scores = self.at(Point::DomainScore).map(|p| p.domain_score(cluster, job, domain));
-        scores.sum()
+        let plugins = self.at(Point::DomainScore);
+        let scores = plugins.map(|policy| policy.domain_score(cluster, unit, asks, domain));
+        scores.fold(0, i64::saturating_add)
+    }
+
+    /// Parts of a domain that are filled one after the other: the first answer counts.
+    pub fn inner_domains(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        unit: Unit<'_>,
+        domain: Option<Entity>,
+    ) -> Vec<Entity> {
+        let plugins = self.at(Point::InnerDomains);
+        let mut answers = plugins.map(|policy| policy.inner_domains(cluster, unit, domain));
+        answers.find(|parts| !parts.is_empty()).unwrap_or_default()
     }
 }
 

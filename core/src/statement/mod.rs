@@ -118,6 +118,15 @@ impl Statement {
         Ok(())
     }
 
+    /// Takes an eviction of this transaction back.
+    pub fn spare(&mut self, cluster: &mut Cluster<'_, '_>, task: Entity) -> Result {
+        expect_status(cluster, task, "spare", &[TaskStatus::Releasing])?;
+        if cluster.task(task).assumed.0 == Some(Assumption::Evicting) {
+            self.write(cluster, task, None, None);
+        }
+        Ok(())
+    }
+
     /// Turns every place the job was given in this transaction into a reservation: nothing of a gang
     /// that is not ready is bound.
     pub fn pipeline_all_allocated(&mut self, cluster: &mut Cluster<'_, '_>, job: Entity) {

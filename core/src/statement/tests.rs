@@ -55,6 +55,8 @@ fn pod(group: &str, index: usize, node: Option<&str>) -> ClusterDelta {
         priority: None,
         priority_class: None,
         preemptable: None,
+        preempts: None,
+        cooldown_ms: 0,
         request: amounts(&[("cpu", 1), ("pods", 1), ("a/1", 1), ("a/6", 1), ("a/7", index as i64)]),
         constraints: Constraints {
             near: rules(group, index),

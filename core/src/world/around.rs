@@ -5,6 +5,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::groups::NodeGroups;
+use super::knots::DomainView;
 use super::symbol::Symbol;
 use super::volume::Volumes;
 use crate::class::Reads;
@@ -17,6 +18,8 @@ pub struct Around<'a> {
     pub groups: &'a NodeGroups,
     /// How common images are.
     pub images: &'a Images,
+    /// Domains and what is in them.
+    pub domains: DomainView<'a>,
     /// Volumes and who has them.
     pub volumes: &'a Volumes,
     /// Names of resources.

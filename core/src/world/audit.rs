@@ -8,7 +8,7 @@ use bevy_ecs::prelude::{Res, World};
 
 use super::budget::BudgetCounts;
 use super::cluster::Cluster;
-use super::domain::DomainTotals;
+use super::domain::{DomainTotals, node_debt};
 use super::job::JobAllocated;
 use super::ledger::holds_of_group;
 use super::queue::QueueUse;
@@ -196,6 +196,7 @@ pub(super) fn room(node: &NodeReadOnlyItem<'_, '_>) -> DomainTotals {
         used: vector(node.used.0, &node.tails.used),
         releasing: vector(node.releasing.0, &node.tails.releasing),
         pipelined: vector(node.pipelined.0, &node.tails.pipelined),
+        debt: node_debt(&node.idle.0, &node.releasing.0, &node.pipelined.0),
     }
 }
 
@@ -280,6 +281,9 @@ fn node_rooms(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, DomainTotals> {
             room.releasing.add(&request);
         }
     }
+    for room in rooms.values_mut() {
+        room.debt = node_debt(&room.idle.hot, &room.releasing.hot, &room.pipelined.hot);
+    }
     rooms
 }
 
@@ -289,6 +293,7 @@ fn add_room(total: &mut DomainTotals, room: &DomainTotals) {
     total.used.add(&room.used);
     total.releasing.add(&room.releasing);
     total.pipelined.add(&room.pipelined);
+    total.debt.add(&room.debt);
 }
 
 pub(super) fn request(task: &TaskReadOnlyItem<'_, '_>) -> ResourceVec {

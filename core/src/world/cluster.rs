@@ -8,6 +8,7 @@ use super::around::Images;
 use super::budget::Budgets;
 use super::domain::DomainIndex;
 use super::groups::NodeGroups;
+use super::knots::DomainView;
 use super::rows::{
     Domain, DomainReadOnlyItem, Job, JobItem, JobReadOnlyItem, Node, NodeReadOnlyItem, Queue,
     QueueReadOnlyItem, Task, TaskReadOnlyItem,
@@ -68,6 +69,16 @@ impl<'s> Cluster<'_, 's> {
     /// The domain's columns.
     pub fn domain(&self, domain: Entity) -> DomainReadOnlyItem<'_, 's> {
         self.domains.get(domain).expect(KEPT)
+    }
+
+    /// The tree of domains with the sums over each.
+    pub fn domain_view(&self) -> DomainView<'_> {
+        // Domains have one archetype and only table components, as nodes have.
+        let totals = match self.domains.contiguous_iter() {
+            Ok(mut tables) => tables.next().map_or(&[][..], |table| table.totals),
+            Err(_) => &[],
+        };
+        DomainView { index: &self.tree, totals }
     }
 
     /// All nodes as slices, one row a node.

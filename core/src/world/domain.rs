@@ -1,11 +1,14 @@
 //! Columns of a topology domain, and the tree the domains form over the nodes.
 
+use std::collections::BTreeMap;
+
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Component, Resource};
 
+use super::knots::Knots;
 use crate::delta::DomainFacts;
 use crate::ids::Name;
-use crate::resource::ResourceVec;
+use crate::resource::{Lanes, ResourceVec};
 
 /// The object as given, or only its name while others merely mention it.
 #[derive(Clone, Debug, PartialEq, Component)]
@@ -25,7 +28,7 @@ pub struct DomainSpot {
     pub parent: Option<Entity>,
     /// Rows of its nodes, ascending.
     pub rows: Vec<u32>,
-    /// Why it takes no part, if it does not: a cycle, a second parent, a bad pattern.
+    /// Why it takes no part, if it does not: a pattern that is none.
     pub set_aside: Option<String>,
 }
 
@@ -42,13 +45,66 @@ pub struct DomainTotals {
     pub releasing: ResourceVec,
     /// What is held.
     pub pipelined: ResourceVec,
+    /// What nodes lack that have less than nothing left, in the hot lanes. With it
+    /// [`Self::room_at_most`] can be told from sums alone: what one node is over is no less room on
+    /// the others.
+    pub debt: Lanes,
+}
+
+impl DomainTotals {
+    /// The most that all nodes together have free or will have once what is leaving has left, less
+    /// what is held. The room of each single node counts, debts of others do not.
+    pub fn room_at_most(&self) -> Lanes {
+        let mut room = self.idle.hot;
+        room.add(&self.releasing.hot);
+        room.sub(&self.pipelined.hot);
+        room.add(&self.debt);
+        room
+    }
+}
+
+/// By how much a node is over, lane by lane: zero where it is not.
+pub fn node_debt(idle: &Lanes, releasing: &Lanes, pipelined: &Lanes) -> Lanes {
+    let mut room = *idle;
+    room.add(releasing);
+    room.sub(pipelined);
+    room.debt()
 }
 
 /// Domains by tier, each tier in the stable order of names.
-#[derive(Debug, Default, Resource)]
+#[derive(Debug, Resource)]
 pub struct DomainIndex {
     /// Tiers in ascending order with their domains.
     pub tiers: Vec<(u32, Vec<Entity>)>,
     /// Tier names met, with their numbers.
     pub tier_names: Vec<(Name, u32)>,
+    /// Tier of the cluster as a whole: one above all tiers there are.
+    pub root: u64,
+    /// Domains directly inside each domain, in the order of names; those inside no other are inside
+    /// the cluster, which has no entity.
+    pub inner: BTreeMap<Option<Entity>, Vec<Entity>>,
+    /// The same in numbers.
+    pub knots: Knots,
+    /// Counts how often the tree was drawn.
+    pub version: u64,
+}
+
+impl DomainIndex {
+    /// Domains directly inside a domain, or inside none but the cluster.
+    pub fn inside(&self, domain: Option<Entity>) -> &[Entity] {
+        self.inner.get(&domain).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl Default for DomainIndex {
+    fn default() -> Self {
+        Self {
+            tiers: Vec::new(),
+            tier_names: Vec::new(),
+            root: 1,
+            inner: BTreeMap::new(),
+            knots: Knots::default(),
+            version: 0,
+        }
+    }
 }

@@ -47,6 +47,8 @@ pub struct JobSpec {
     pub topology: Option<TopologyWish>,
     /// How its tasks form sub-groups.
     pub subgroups: Vec<SubGroupPolicy>,
+    /// May its tasks be evicted for others, as far as the PodGroup says?
+    pub preemptable: bool,
     /// Phase as last decided.
     pub phase: GroupPhase,
 }
@@ -64,6 +66,7 @@ impl JobSpec {
             wait_ms: None,
             topology: None,
             subgroups: Vec::new(),
+            preemptable: true,
             phase: GroupPhase::Pending,
         }
     }
@@ -218,6 +221,31 @@ pub struct JobMembers(pub Vec<Entity>);
 /// Why the job waits, as found by the last attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
 pub struct JobVerdict(pub Option<Verdict>);
+
+/// When tasks of the job were evicted for others, in the last hour.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
+pub struct JobEvictions(Vec<TimeMs>);
+
+impl JobEvictions {
+    const HOUR_MS: i64 = 3_600_000;
+
+    /// Notes an eviction, and forgets those more than an hour ago.
+    pub fn note(&mut self, now: TimeMs) {
+        self.0.retain(|then| then.0 > now.0 - Self::HOUR_MS);
+        self.0.push(now);
+    }
+
+    /// Evictions in the hour before.
+    pub fn in_hour_before(&self, now: TimeMs) -> u32 {
+        self.0.iter().filter(|then| then.0 > now.0 - Self::HOUR_MS).count() as u32
+    }
+
+    /// When the first of them is an hour ago.
+    pub fn relief(&self, now: TimeMs) -> Option<TimeMs> {
+        let in_hour = self.0.iter().filter(|then| then.0 > now.0 - Self::HOUR_MS);
+        in_hour.min().map(|then| TimeMs(then.0 + Self::HOUR_MS))
+    }
+}
 
 /// Binds of the job that failed, and when the next attempt may be made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]

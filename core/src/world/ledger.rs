@@ -10,6 +10,7 @@ use bevy_ecs::entity::Entity;
 
 use super::budget::{BudgetCounts, Guards};
 use super::cluster::Cluster;
+use super::domain::node_debt;
 use super::job::{JobAllocated, JobCounts, Role};
 use super::queue::QueueUse;
 use super::rows::{NodeItem, TaskItem};
@@ -255,7 +256,9 @@ impl Cluster<'_, '_> {
         flow.count(&mut node.tenants.0);
         let Some(charge) = Charge::of(contribution.status) else { return };
         let request = &contribution.request;
+        let before = debt_of(&node);
         charge_node(&mut node, charge, request, flow);
+        let debts = (before, debt_of(&node));
         if charge != Charge::Held {
             flow.vector(&mut self.used.0, request);
             flow.pair(&mut node.unasked.0, contribution.unasked);
@@ -284,6 +287,7 @@ impl Cluster<'_, '_> {
             if charge == Charge::Leaving {
                 flow.vector(&mut totals.releasing, request);
             }
+            replace(&mut totals.debt, debts);
         }
     }
 
@@ -332,6 +336,7 @@ impl Cluster<'_, '_> {
     pub(crate) fn offer(&mut self, node: Entity, offer: &ResourceVec) {
         let Ok(mut item) = self.nodes.get_mut(node) else { return };
         let before = ResourceVec { hot: item.allocatable.0, tail: item.tails.allocatable.clone() };
+        let debt = debt_of(&item);
         item.allocatable.0 = offer.hot;
         item.tails.allocatable = offer.tail.clone();
         for (flow, amount) in [(Flow::Out, &before), (Flow::In, offer)] {
@@ -343,6 +348,11 @@ impl Cluster<'_, '_> {
                 flow.vector(&mut domain.totals.allocatable, amount);
                 flow.vector(&mut domain.totals.idle, amount);
             }
+        }
+        let debts = (debt, debt_of(&item));
+        for &domain in &item.domains.0 {
+            let Ok(mut domain) = self.domains.get_mut(domain) else { continue };
+            replace(&mut domain.totals.debt, debts);
         }
         self.log.touch(item.place.row);
     }
@@ -365,6 +375,18 @@ impl Cluster<'_, '_> {
             Flow::In => self.post_queue_path(queue, &nothing, &stake),
             Flow::Out => self.post_queue_path(queue, &stake, &nothing),
         }
+    }
+}
+
+fn debt_of(node: &NodeItem<'_, '_>) -> Lanes {
+    node_debt(&node.idle.0, &node.releasing.0, &node.pipelined.0)
+}
+
+/// Puts the second amount into a total in place of the first.
+fn replace(total: &mut Lanes, (before, after): (Lanes, Lanes)) {
+    if before != after {
+        total.sub(&before);
+        total.add(&after);
     }
 }
 

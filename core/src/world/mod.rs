@@ -13,6 +13,7 @@ mod queue;
 mod stake;
 mod quota;
 mod domain;
+mod knots;
 mod volume;
 mod rows;
 mod index;
@@ -30,14 +31,15 @@ pub use audit::audit;
 pub(crate) use audit::group_uses;
 pub use budget::{Budget, BudgetCounts, BudgetId, Budgets, Guards};
 pub use cluster::Cluster;
-pub use domain::{DomainIndex, DomainSpec, DomainSpot, DomainTotals};
+pub use domain::{DomainIndex, DomainSpec, DomainSpot, DomainTotals, node_debt};
 pub use fingerprint::fingerprint;
 pub use groups::{Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups};
 pub use index::{Directory, JobKey};
 pub use job::{
-    JobAllocated, JobBackoff, JobCounts, JobIdentity, JobMembers, JobOverdue, JobSpec, JobVerdict,
-    READY, Role, SubGroup,
+    JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobMembers, JobOverdue,
+    JobSpec, JobVerdict, READY, Role, SubGroup,
 };
+pub use knots::{DomainView, Knots};
 pub use names::{Names, PriorityClasses};
 pub use node::{
     Allocatable, ChangeLog, ClusterTotals, ClusterUse, DomainPath, Idle, LogMark, NodeColumns,
@@ -55,7 +57,7 @@ pub use stake::{JobStake, lacking};
 pub use symbol::{Symbol, Symbols};
 pub use task::{
     Assumed, Assumption, Labels, LastTransaction, Membership, Observed, PrioritySource, Request,
-    RequestTail, Seat, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
+    RequestTail, RunsSince, Seat, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
 };
 pub(crate) use view::{Wait, view_queue};
 pub use view::{census, jobs, pods, queues};

@@ -161,6 +161,18 @@ impl<'a> NodeColumns<'a> {
         attachments: &[],
     };
 
+    /// What a row has free or will have free, less what is held on it; may be below zero.
+    pub fn future(&self, row: usize) -> ResourceVec {
+        let mut hot = self.idle[row];
+        hot.add(&self.releasing[row]);
+        hot.sub(&self.pipelined[row]);
+        let tails = &self.tails[row];
+        let mut tail = tails.idle.clone();
+        tail.add(&tails.releasing);
+        tail.sub(&tails.pipelined);
+        ResourceVec { hot, tail }
+    }
+
     /// The table of a query as plain slices.
     pub fn of(table: &NodeReadOnlyContiguousItem<'a, '_>) -> Self {
         Self {

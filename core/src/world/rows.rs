@@ -7,7 +7,8 @@ use bevy_ecs::query::QueryData;
 use super::budget::Guards;
 use super::domain::{DomainSpec, DomainSpot, DomainTotals};
 use super::job::{
-    JobAllocated, JobBackoff, JobCounts, JobIdentity, JobMembers, JobOverdue, JobSpec, JobVerdict,
+    JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobMembers, JobOverdue,
+    JobSpec, JobVerdict,
 };
 use super::node::{
     Allocatable, DomainPath, Idle, NodeIdentity, NodePlace, NodeRules, NodeTails, Pipelined,
@@ -17,10 +18,11 @@ use super::queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse
 use super::stake::JobStake;
 use super::task::{
     Assumed, Labels, LastTransaction, Membership, Observed, PrioritySource, Request, RequestTail,
-    Seat, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
+    RunsSince, Seat, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
 };
 use super::volume::{Attachments, TaskVolumes};
 use crate::near::{Marks, Neighbours};
+use crate::resource::ResourceVec;
 
 /// A node with all its columns.
 #[derive(QueryData)]
@@ -60,6 +62,7 @@ pub struct Task {
     pub observed: &'static mut Observed,
     pub assumed: &'static mut Assumed,
     pub last: &'static mut LastTransaction,
+    pub since: &'static mut RunsSince,
     pub told: &'static mut ToldWait,
     pub volumes: &'static mut TaskVolumes,
     pub guards: &'static mut Guards,
@@ -83,6 +86,11 @@ impl TaskReadOnlyItem<'_, '_> {
         status_of(self.observed, *self.assumed)
     }
 
+    /// All it asks for.
+    pub fn whole_request(&self) -> ResourceVec {
+        ResourceVec { hot: self.request.0, tail: self.tail.0.clone() }
+    }
+
     /// The node its status concerns, or the one it ended on.
     pub fn home(&self) -> Option<Entity> {
         self.status().1.or(self.observed.node)
@@ -103,6 +111,7 @@ pub struct Job {
     pub members: &'static mut JobMembers,
     pub verdict: &'static mut JobVerdict,
     pub backoff: &'static mut JobBackoff,
+    pub evictions: &'static mut JobEvictions,
 }
 
 /// A queue with all its columns.
@@ -119,7 +128,7 @@ pub struct Queue {
 
 /// A domain with all its columns.
 #[derive(QueryData)]
-#[query_data(mutable)]
+#[query_data(mutable, contiguous(immutable))]
 pub struct Domain {
     pub entity: Entity,
     pub spec: &'static mut DomainSpec,

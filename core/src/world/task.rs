@@ -5,7 +5,7 @@ use bevy_ecs::prelude::Component;
 use bytemuck::TransparentWrapper;
 
 use crate::class::ClassId;
-use crate::delta::{Ownership, PodPhase};
+use crate::delta::{Ownership, PodPhase, PreemptionPolicy};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::{Lanes, Tail};
 use crate::verdict::Reason;
@@ -155,9 +155,17 @@ pub struct TaskTraits {
     pub ownership: Ownership,
     /// May it be evicted for others?
     pub preemptable: bool,
+    /// May others be evicted for it?
+    pub preempts: PreemptionPolicy,
+    /// How long it must be left alone once it runs, in milliseconds.
+    pub cooldown_ms: i64,
     /// Milli-cpu and bytes of memory that scores count for it above what it asks for.
     pub unasked: [i64; 2],
 }
+
+/// Since when the task is seen to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+pub struct RunsSince(pub Option<TimeMs>);
 
 /// Where the task's priority comes from, so that it follows a priority class that changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
@@ -166,6 +174,8 @@ pub struct PrioritySource {
     pub explicit: Option<i32>,
     /// Class to look up otherwise.
     pub class: Option<Name>,
+    /// Whether others may be evicted for it, where the pod itself says so; else its class does.
+    pub preempts: Option<PreemptionPolicy>,
 }
 
 /// The request in lanes.

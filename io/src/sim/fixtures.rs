@@ -46,6 +46,8 @@ pub(crate) fn pod(name: &str, gang: &str, cpus: i64) -> PodFacts {
         priority: None,
         priority_class: None,
         preemptable: None,
+        preempts: None,
+        cooldown_ms: 0,
         request: cpu(cpus),
         constraints: Constraints::default(),
         claims: Vec::new(),

@@ -1,13 +1,15 @@
 //! Pod to [`PodFacts`].
 
+use muster_core::config::duration::parse_ms;
 use muster_core::delta::{Constraints, PodFacts, PodPhase, Toleration};
 use muster_core::ids::Name;
 
 use super::about::{About, annotation_or_label, pairs, preemptable};
 use super::{
-    Fault, OwnerRule, TranslateError, images, near, node, request, selector, strategy, volume,
+    Fault, OwnerRule, TranslateError, images, near, node, priority, request, selector, strategy,
+    volume,
 };
-use crate::objects::{self, ObjectKind, Pod};
+use crate::objects::{self, Metadata, ObjectKind, Pod};
 
 /// Names the PodGroup a pod belongs to.
 const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
@@ -44,6 +46,8 @@ pub(super) fn facts(pod: &Pod, owner: &OwnerRule) -> Result<PodFacts, TranslateE
             .or(pod.spec.priority),
         priority_class: about.optional_name("spec.priorityClassName", class)?,
         preemptable: preemptable(metadata),
+        preempts: priority::policy(pod.spec.preemption_policy.as_deref()),
+        cooldown_ms: cooldown(metadata).unwrap_or(0),
         request: request::total(&about, &pod.spec)?,
         constraints: placed_or(node_name, constraints(&about, pod))?,
         claims: volume::claims_of(&about, pod)?,
@@ -54,6 +58,16 @@ pub(super) fn facts(pod: &Pod, owner: &OwnerRule) -> Result<PodFacts, TranslateE
         nominated: about.optional_name("status.nominatedNodeName", nominated)?,
         deleting: metadata.deletion_timestamp.is_some(),
     })
+}
+
+/// How long the pod must be left alone once it runs.
+pub(super) const COOLDOWN: &str = "volcano.sh/cooldown-time";
+
+/// That time in milliseconds; none if it is not given, or no length of time. A label goes before an
+/// annotation, as in Volcano.
+pub(super) fn cooldown(metadata: &Metadata) -> Option<i64> {
+    let text = metadata.labels.get(COOLDOWN).or_else(|| metadata.annotations.get(COOLDOWN))?;
+    parse_ms(text).and_then(|ms| i64::try_from(ms).ok())
 }
 
 /// A pod that is on its node holds its room there, whatever its rules say: they have been followed or

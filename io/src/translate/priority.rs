@@ -1,6 +1,6 @@
 //! `PriorityClass` to [`PriorityClassFacts`].
 
-use muster_core::delta::PriorityClassFacts;
+use muster_core::delta::{PreemptionPolicy, PriorityClassFacts};
 
 use super::TranslateError;
 use super::about::About;
@@ -12,5 +12,15 @@ pub(super) fn facts(class: &PriorityClass) -> Result<PriorityClassFacts, Transla
         name: about.name(),
         value: class.value,
         global_default: class.global_default,
+        preempts: policy(class.preemption_policy.as_deref()).unwrap_or_default(),
     })
+}
+
+/// `preemptionPolicy` of a class or a pod; none where it is absent, or a word Kubernetes does not know.
+pub(super) fn policy(text: Option<&str>) -> Option<PreemptionPolicy> {
+    match text {
+        Some("Never") => Some(PreemptionPolicy::Never),
+        Some("PreemptLowerPriority") => Some(PreemptionPolicy::LowerPriority),
+        _ => None,
+    }
 }

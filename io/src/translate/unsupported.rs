@@ -1,7 +1,7 @@
 //! What objects ask for that this version does not do, said aloud.
 
 use super::about::{PREEMPTABLE, annotation_or_label, parse_bool};
-use super::pod::TASK_PRIORITY;
+use super::pod::{COOLDOWN, TASK_PRIORITY, cooldown};
 use super::podgroup::{WAITING_TIMES, waiting_time};
 use super::{hierarchy, nodegroup, strategy};
 use crate::objects::{HyperNode, Object, Pod, PodGroup, Queue, ResourceQuota};
@@ -37,7 +37,12 @@ fn of_pod(pod: &Pod) -> Vec<String> {
     };
     note(!spec.resource_claims.is_empty(), "resourceClaims");
     let policy = spec.preemption_policy.as_deref().unwrap_or_default();
-    note(!matches!(policy, "" | "PreemptLowerPriority"), "preemptionPolicy");
+    if !matches!(policy, "" | "PreemptLowerPriority" | "Never") {
+        found.push(format!("has a preemptionPolicy {policy:?} that is none and is not used"));
+    }
+    if annotation_or_label(&pod.metadata, COOLDOWN).is_some() && cooldown(&pod.metadata).is_none() {
+        found.push(format!("has a {COOLDOWN} that is no length of time and is not used"));
+    }
     if let Some(text) = pod.metadata.annotations.get(TASK_PRIORITY)
         && text.parse::<i32>().is_err()
     {

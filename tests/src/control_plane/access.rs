@@ -4,6 +4,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
@@ -63,8 +64,8 @@ impl Access {
     pub(super) fn create(folder: &Path) -> io::Result<Self> {
         let random = SystemRandom::new();
         let mut bytes = [0_u8; 16];
-        random.fill(&mut bytes).expect("the system gives random bytes");
-        let secret: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        random.fill(&mut bytes).expect("random bytes are to be had");
+        let secret = format!("{:032x}", u128::from_ne_bytes(bytes));
         let tokens = folder.join("tokens.csv");
         let lines = User::ALL.map(|user| {
             let (name, group) = (user.name(), user.group());
@@ -82,6 +83,7 @@ impl Access {
 
     /// The same for whoever has that token.
     pub(super) fn kubeconfig_of(&self, name: &str, token: &str, port: u16) -> io::Result<PathBuf> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
         let certificate = self.folder.join(CERTIFICATES).join("apiserver.crt");
         let server = format!("https://127.0.0.1:{port}");
         let text = json!({
@@ -96,7 +98,11 @@ impl Access {
             "current-context": "test",
         });
         let path = self.folder.join(format!("{}-{port}.kubeconfig", name.replace(':', "-")));
-        fs::write(&path, text.to_string())?;
+        // Tests that run side by side write the same file while others read it.
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let partial = path.with_extension(number.to_string());
+        fs::write(&partial, text.to_string())?;
+        fs::rename(&partial, &path)?;
         Ok(path)
     }
 }

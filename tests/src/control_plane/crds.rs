@@ -8,18 +8,27 @@ use kube::api::{ListParams, PostParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 
+use super::plane::PodGroupDefinition;
 use crate::source::{files, read};
 
 /// Where the chart has them, from the root of the repository.
 const FOLDER: &str = "deploy/chart/crds";
 
+/// The kind that is defined in two ways.
+const KIND: &str = "PodGroup";
+
 /// Pause between two looks at a definition that is not in force.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Installs them and waits until their objects can be used.
-pub(super) async fn install(client: Client) {
+pub(super) async fn install(client: Client, pod_group: PodGroupDefinition) {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let definitions = definitions();
+    let mut definitions = definitions();
+    if pod_group == PodGroupDefinition::Volcano {
+        let is_pod_group = |found: &&mut CustomResourceDefinition| found.spec.names.kind == KIND;
+        let found = definitions.iter_mut().find(is_pod_group).expect("we define PodGroup");
+        found.spec.versions.iter_mut().for_each(|version| version.subresources = None);
+    }
     for definition in &definitions {
         let created = api.create(&PostParams::default(), definition).await;
         created.unwrap_or_else(|error| panic!("{:?}: {error}", definition.metadata.name));

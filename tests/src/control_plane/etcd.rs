@@ -40,7 +40,7 @@ fn call(port: u16, path: &str, body: &Value) -> io::Result<Value> {
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     let (head, body) = answer.split_once("\r\n\r\n").ok_or(io::ErrorKind::InvalidData)?;
-    if !head.split_whitespace().nth(1).is_some_and(|code| code == "200") {
+    if head.split_whitespace().nth(1) != Some("200") {
         return Err(io::Error::other(format!("{path}: {answer}")));
     }
     Ok(serde_json::from_str(body)?)

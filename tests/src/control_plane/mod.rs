@@ -22,8 +22,8 @@ use tokio::sync::OnceCell;
 
 pub use access::User;
 pub use keeper::Server;
-pub use plane::{ControlPlane, Options};
-pub use space::{Space, TEST_LABEL};
+pub use plane::{ControlPlane, Options, PodGroupDefinition};
+pub use space::{Space, TEST_LABEL, api_of};
 pub use tool::{Tool, ToolError};
 
 /// Makes missing programs a failure.
@@ -36,9 +36,14 @@ static SHARED: OnceCell<ControlPlane> = OnceCell::const_new();
 pub fn with_shared(name: &str, test: impl AsyncFnOnce(&Space<'_>)) {
     runtime().block_on(async {
         let shared = SHARED.get_or_try_init(|| ControlPlane::start(Options::default())).await;
-        if let Some(plane) = present(name, shared) {
-            run(plane, name, test).await;
+        let Some(plane) = present(name, shared) else { return };
+        let space = Space::create(plane, name).await;
+        let outcome = AssertUnwindSafe(test(&space)).catch_unwind().await;
+        let cleared = space.clear().await;
+        if let Err(panic) = outcome {
+            resume_unwind(panic);
         }
+        cleared.unwrap_or_else(|error| panic!("what {name} left cannot be taken away: {error}"));
     });
 }
 
@@ -46,7 +51,7 @@ pub fn with_shared(name: &str, test: impl AsyncFnOnce(&Space<'_>)) {
 pub fn with_own(name: &str, options: Options, test: impl AsyncFnOnce(&Space<'_>)) {
     runtime().block_on(async {
         if let Some(plane) = present(name, ControlPlane::start(options).await) {
-            run(&plane, name, test).await;
+            test(&Space::create(&plane, name).await).await;
         }
     });
 }
@@ -63,16 +68,6 @@ pub fn present<T>(test: &str, found: Result<T, ToolError>) -> Option<T> {
             None
         }
     }
-}
-
-async fn run(plane: &ControlPlane, name: &str, test: impl AsyncFnOnce(&Space<'_>)) {
-    let space = Space::create(plane, name).await;
-    let outcome = AssertUnwindSafe(test(&space)).catch_unwind().await;
-    let cleared = space.clear().await;
-    if let Err(panic) = outcome {
-        resume_unwind(panic);
-    }
-    cleared.unwrap_or_else(|error| panic!("what {name} left cannot be taken away: {error}"));
 }
 
 /// Each test has a runtime of its own, which ends what the test left running.

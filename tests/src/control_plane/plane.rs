@@ -16,6 +16,17 @@ use super::{crds, etcd};
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     pub(super) api_server_flags: Vec<String>,
+    pub(super) pod_group: PodGroupDefinition,
+}
+
+/// Whose definition of PodGroup is installed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PodGroupDefinition {
+    /// The chart's: `status` is a resource of its own.
+    #[default]
+    Ours,
+    /// As Volcano's own: `status` is written with the rest of the object.
+    Volcano,
 }
 
 impl Options {
@@ -23,6 +34,13 @@ impl Options {
     #[must_use]
     pub fn api_server_flag(mut self, flag: &str) -> Self {
         self.api_server_flags.push(flag.to_owned());
+        self
+    }
+
+    /// Whose definition of PodGroup is installed.
+    #[must_use]
+    pub fn pod_group(mut self, definition: PodGroupDefinition) -> Self {
+        self.pod_group = definition;
         self
     }
 
@@ -53,9 +71,10 @@ impl ControlPlane {
         let mut place = Place { programs, keeper, access, options, port: 0, etcd_port: 0 };
         let etcd = start::etcd(&mut place).await;
         let api_server = start::api_server(&mut place).await;
-        let plane = Self { api_server: Mutex::new(Some(api_server)), etcd, place };
-        crds::install(plane.client(User::Admin).await).await;
-        Ok(plane)
+        let started = Self { api_server: Mutex::new(Some(api_server)), etcd, place };
+        let pod_group = started.place.options.pod_group;
+        crds::install(started.client(User::Admin).await, pod_group).await;
+        Ok(started)
     }
 
     /// A client of a user. A client belongs to the runtime it was made in.

@@ -1,7 +1,9 @@
 //! A test's own part of a control plane: a namespace, and nodes only its pods ask for.
 
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
-use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::api::{
+    ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, PostParams,
+};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
@@ -10,6 +12,19 @@ use super::plane::ControlPlane;
 
 /// Label of nodes that belong to a test; its value is the test's name.
 pub const TEST_LABEL: &str = "muster.sh/test";
+
+/// Where an object of any kind lives, by its own account: `apiVersion`, `kind` and, if it has one,
+/// `metadata.namespace`.
+pub fn api_of(client: Client, object: &Value) -> Api<DynamicObject> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (version, kind) = (text(&object["apiVersion"]), text(&object["kind"]));
+    let (group, version) = version.split_once('/').unwrap_or(("", &version));
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, &kind));
+    match object["metadata"]["namespace"].as_str() {
+        Some(namespace) => Api::namespaced_with(client, namespace, &resource),
+        None => Api::all_with(client, &resource),
+    }
+}
 
 /// What one test has of a control plane. Whatever it makes outside its namespace begins with its
 /// name, so that tests do not meet.

@@ -17,7 +17,7 @@ use super::tool::{Tool, ToolError};
 
 /// Longest a server may take to answer. A broken one ends by itself and is noticed at once; this
 /// is for a machine that is very busy.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// Pause between two looks at a server that is not ready.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);

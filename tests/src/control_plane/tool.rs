@@ -180,21 +180,19 @@ fn version(module: &Path) -> String {
 /// Leaves debug information out, and tells Kubernetes its own version, which its release build
 /// would do.
 fn linker_flags(module: &Path) -> String {
-    let mut flags = "-s -w".to_owned();
     let text = module_file(module, "go.mod");
     let kubernetes = text
         .lines()
         .find_map(|line| line.trim().strip_prefix("k8s.io/kubernetes ")?.split_whitespace().next());
-    if let Some(version) = kubernetes {
-        let numbers: Vec<&str> = version.trim_start_matches('v').split('.').collect();
-        let (major, minor) = (numbers.first(), numbers.get(1));
-        let facts = [("gitVersion", Some(&version)), ("gitMajor", major), ("gitMinor", minor)];
-        for (name, value) in facts {
-            let value = value.unwrap_or_else(|| panic!("{version} is no version"));
-            flags += &format!(" -X k8s.io/component-base/version.{name}={value}");
-        }
-    }
-    flags
+    let Some(version) = kubernetes else { return "-s -w".to_owned() };
+    let mut numbers = version.trim_start_matches('v').split('.');
+    let mut number = || numbers.next().unwrap_or_else(|| panic!("{version} is no version"));
+    let (major, minor) = (number(), number());
+    let package = "k8s.io/component-base/version";
+    format!(
+        "-s -w -X {package}.gitVersion={version} -X {package}.gitMajor={major} \
+         -X {package}.gitMinor={minor}"
+    )
 }
 
 #[cfg(test)]

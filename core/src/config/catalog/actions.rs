@@ -1,6 +1,6 @@
 //! The actions: what a cycle can do, in the order people usually list them.
 
-use super::ArgumentKind::{Bool, IntFrom, OneOf, Percent};
+use super::ArgumentKind::{Bool, Duration, IntFrom, OneOf, Percent};
 use super::{ActionSpec, ArgumentSpec, Support, arg};
 
 pub(super) const TABLE: &[ActionSpec] = &[
@@ -25,60 +25,60 @@ pub(super) const TABLE: &[ActionSpec] = &[
     ActionSpec {
         name: "preempt",
         summary: "evicts less important pods of the same queue for a job that cannot start",
-        support: Support::Planned,
+        support: Support::Full,
         arguments: &[
             GANG_AWARE,
             MAX_DOMAINS,
             ALLOW_WHOLE_BUNDLE,
             WHOLE_BUNDLE_SCOPE,
             DOMAIN_SEARCH,
+            MIN_RUNTIME,
+            MAX_EVICTIONS,
             PREDICATE_ERROR_CACHE,
             arg(
                 "enableTopologyAwarePreemption",
                 Bool,
                 "false",
-                "tries victims on several candidate nodes and keeps the least disruptive set",
+                "in Volcano, compares victims on a sample of nodes; here all nodes with victims are \
+                 always compared, so it changes nothing, nor do the four below",
             ),
-            arg(
-                "topologyAwarePreemptWorkerNum",
-                IntFrom(1),
-                "16",
-                "Volcano's number of threads for that trial; here the pool's size decides",
-            ),
+            arg("topologyAwarePreemptWorkerNum", IntFrom(1), "16", "threads of that comparison"),
             arg(
                 "minCandidateNodesPercentage",
                 Percent,
                 "10",
-                "share of the nodes that trial looks at, in percent",
+                "part of the nodes in that sample, in percent",
             ),
-            arg("minCandidateNodesAbsolute", IntFrom(0), "1", "fewest nodes that trial looks at"),
-            arg("maxCandidateNodesAbsolute", IntFrom(1), "100", "most nodes that trial looks at"),
+            arg("minCandidateNodesAbsolute", IntFrom(0), "1", "fewest nodes in that sample"),
+            arg("maxCandidateNodesAbsolute", IntFrom(1), "100", "most nodes in that sample"),
         ],
     },
     ActionSpec {
         name: "reclaim",
         summary: "evicts pods of queues above their share for a queue below its own",
-        support: Support::Planned,
+        support: Support::Full,
         arguments: &[
             GANG_AWARE,
             MAX_DOMAINS,
             ALLOW_WHOLE_BUNDLE,
             WHOLE_BUNDLE_SCOPE,
             DOMAIN_SEARCH,
+            MIN_RUNTIME,
+            MAX_EVICTIONS,
             PREDICATE_ERROR_CACHE,
         ],
     },
     ActionSpec {
         name: "gangpreempt",
         summary: "preempts for a whole gang at once, choosing victims by what their jobs lose",
-        support: Support::Planned,
-        arguments: &[MAX_DOMAINS, ALLOW_WHOLE_BUNDLE, WHOLE_BUNDLE_SCOPE, DOMAIN_SEARCH],
+        support: Support::Full,
+        arguments: GANG_ARGUMENTS,
     },
     ActionSpec {
         name: "gangreclaim",
         summary: "reclaims for a whole gang at once, choosing victims by what their jobs lose",
-        support: Support::Planned,
-        arguments: &[MAX_DOMAINS, ALLOW_WHOLE_BUNDLE, WHOLE_BUNDLE_SCOPE, DOMAIN_SEARCH],
+        support: Support::Full,
+        arguments: GANG_ARGUMENTS,
     },
     ActionSpec {
         name: "shuffle",
@@ -94,6 +94,25 @@ const PREDICATE_ERROR_CACHE: ArgumentSpec = arg(
     "true",
     "in Volcano, remembers within a cycle why a node refused a role; here a class of equal pods is \
      always judged once, so it changes nothing",
+);
+
+const GANG_ARGUMENTS: &[ArgumentSpec] = &[
+    MAX_DOMAINS,
+    ALLOW_WHOLE_BUNDLE,
+    WHOLE_BUNDLE_SCOPE,
+    DOMAIN_SEARCH,
+    MIN_RUNTIME,
+    MAX_EVICTIONS,
+];
+
+const MIN_RUNTIME: ArgumentSpec =
+    arg("minRuntime", Duration, "0s", "leaves pods alone that have run for less");
+
+const MAX_EVICTIONS: ArgumentSpec = arg(
+    "maxEvictionsPerHour",
+    IntFrom(0),
+    "0",
+    "pods of one job that may be evicted within an hour; 0 is no limit",
 );
 
 const GANG_AWARE: ArgumentSpec = arg(

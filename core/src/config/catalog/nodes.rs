@@ -56,9 +56,8 @@ pub(super) const TABLE: &[PluginSpec] = &[
         name: "network-topology-aware",
         summary: "a job's pods share a network domain as small as it asks for",
         support: Support::Partial(
-            "hard and soft constraints of jobs and their subgroups in allocate; the preference of \
-             other pods for fuller domains and the search of domains to evict from are not there \
-             yet",
+            "hard and soft constraints of jobs and their subgroups in allocate, and the preference \
+             of other pods for fuller domains; the search of domains to evict from is not there yet",
         ),
         gates: &[Gate::HyperNodeOrder, Gate::HyperNodeGradient, Gate::NodeOrder],
         arguments: &[

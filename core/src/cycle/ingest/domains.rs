@@ -1,30 +1,37 @@
 //! The tree of domains over the nodes, derived anew when domains or nodes come or go.
 //!
 //! Nodes get the path of domains they belong to, domains the rows of their nodes and the sums over
-//! them. A domain in a circle, with two parents, or with a pattern that is none takes no part; the
-//! reason is kept, and the rest goes on.
+//! them. Of a domain with a fault as much counts as is beyond doubt: a member that cannot be one does
+//! not count, a domain that two others claim counts in neither, and only a domain whose members nobody
+//! can tell takes no part at all. The reason is kept with the object it is about.
+
+mod members;
 
 use std::collections::BTreeMap;
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{In, World};
-use regex_lite::Regex;
 
+pub(super) use self::members::Finders;
+use self::members::{Found, find, not_there};
 use super::intake::SetAside;
 use super::sweep::natural_order;
-use crate::class::Matcher;
 use crate::delta::{DomainFacts, DomainMember, ObjectRef};
 use crate::ids::Name;
 use crate::kernel::sum::sum_rows;
 use crate::resource::{Lanes, ResourceVec, Tail};
 use crate::world::{
-    Cluster, Directory, DomainIndex, DomainPath, DomainSpec, DomainSpot, DomainTotals,
-    NodeIdentity, NodePlace, NodeRules, NodeTails, Symbols,
+    Cluster, Directory, DomainIndex, DomainPath, DomainSpec, DomainSpot, DomainTotals, Knots,
+    NodePlace, NodeTails, node_debt,
 };
 
-pub(super) fn rebuild(world: &mut World) {
-    let mut plan = Plan::draw(world);
-    plan.check_parents();
+/// Draws the tree anew, given the nodes that came, went or changed labels.
+pub(super) fn rebuild(world: &mut World, mut changed: Vec<Entity>) {
+    changed.sort_unstable();
+    changed.dedup();
+    let mut plan = Plan::draw(world, &changed);
+    plan.join();
+    plan.name_tiers();
     plan.place(world);
 }
 
@@ -35,7 +42,18 @@ struct Draft {
     /// Rows of nodes it names itself.
     own: Vec<u32>,
     parent: Option<usize>,
-    fault: Option<String>,
+    /// Why it takes no part.
+    aside: Option<String>,
+    /// What of it does not count.
+    remarks: Vec<String>,
+}
+
+impl Draft {
+    /// What its reader should know, in one sentence.
+    fn fault(&self) -> Option<String> {
+        let remarks = (!self.remarks.is_empty()).then(|| self.remarks.join("; "));
+        self.aside.clone().or(remarks)
+    }
 }
 
 struct Plan {
@@ -43,63 +61,117 @@ struct Plan {
     /// Domains that are mentioned but not there.
     idle: Vec<Entity>,
     by_name: BTreeMap<Name, usize>,
+    /// Tiers by name; a name that several have is the lowest of them.
+    tier_names: BTreeMap<Name, u32>,
 }
 
 impl Plan {
-    fn draw(world: &mut World) -> Self {
+    fn draw(world: &mut World, changed: &[Entity]) -> Self {
         let mut query = world.query::<(Entity, &DomainSpec)>();
         let mut specs: Vec<(Entity, DomainSpec)> =
             query.iter(world).map(|(entity, spec)| (entity, spec.clone())).collect();
         specs.sort_by(|a, b| natural_order(&a.1.name, &b.1.name));
-        let mut plan = Self { drafts: Vec::new(), idle: Vec::new(), by_name: BTreeMap::new() };
+        let mut plan = Self {
+            drafts: Vec::new(),
+            idle: Vec::new(),
+            by_name: BTreeMap::new(),
+            tier_names: BTreeMap::new(),
+        };
         for (entity, spec) in specs {
             let Some(facts) = spec.facts else {
                 plan.idle.push(entity);
+                // What it had found grows old from now on.
+                world.entity_mut(entity).insert(Finders::default());
                 continue;
             };
             plan.by_name.insert(spec.name, plan.drafts.len());
-            let (own, fault) = match own_rows(world, &facts) {
-                Ok(rows) => (rows, None),
-                Err(fault) => (Vec::new(), Some(fault)),
+            let (found, aside) = match find(world, entity, &facts, changed) {
+                Ok(found) => (found, None),
+                Err(fault) => (Found::default(), Some(fault)),
             };
-            plan.drafts.push(Draft { entity, facts, own, parent: None, fault });
+            let missing = found.missing.into_iter().map(|what| format!("{what}; the rest counts"));
+            let (own, remarks) = (found.rows, missing.collect());
+            plan.drafts.push(Draft { entity, facts, own, parent: None, aside, remarks });
         }
         plan
     }
 
-    /// One parent each, of a wider tier, and no circles.
-    fn check_parents(&mut self) {
+    /// Finds the one domain that contains each. A member is of a lower tier than its container, so
+    /// there are no circles.
+    fn join(&mut self) {
+        let mut containers: Vec<Vec<usize>> = vec![Vec::new(); self.drafts.len()];
         for at in 0..self.drafts.len() {
-            for member in self.drafts[at].facts.members.clone() {
-                let DomainMember::Domain(child) = member else { continue };
-                let Some(&child) = self.by_name.get(&child) else { continue };
-                let fault = match self.drafts[child].parent {
-                    Some(other) if other != at => Some(format!(
-                        "it is a member of both {:?} and {:?}",
-                        self.drafts[other].facts.name, self.drafts[at].facts.name
-                    )),
-                    _ if self.drafts[child].facts.tier >= self.drafts[at].facts.tier => {
-                        Some(format!(
-                            "its tier {} is not below tier {} of {:?}, which contains it",
-                            self.drafts[child].facts.tier,
-                            self.drafts[at].facts.tier,
-                            self.drafts[at].facts.name
-                        ))
+            let (children, remarks) = self.children(at);
+            self.drafts[at].remarks.extend(remarks);
+            if self.drafts[at].aside.is_none() {
+                for child in children {
+                    // Named twice by the same domain is once.
+                    if containers[child].last() != Some(&at) {
+                        containers[child].push(at);
                     }
-                    _ => None,
-                };
-                match fault {
-                    // A tier below that of every container also rules out circles.
-                    Some(fault) => {
-                        self.drafts[child].fault.get_or_insert(fault);
-                    }
-                    None => self.drafts[child].parent = Some(at),
                 }
             }
         }
+        for (child, containers) in containers.iter().enumerate() {
+            match containers[..] {
+                [] => {}
+                [parent] => self.drafts[child].parent = Some(parent),
+                _ => {
+                    let names: Vec<String> = containers
+                        .iter()
+                        .map(|&at| format!("{:?}", self.drafts[at].facts.name))
+                        .collect();
+                    let remark =
+                        format!("it is a member of {}; it counts in none", names.join(" and "));
+                    self.drafts[child].remarks.push(remark);
+                }
+            }
+        }
+    }
+
+    /// Domains a domain may contain, of those it names, and why not the others.
+    fn children(&self, at: usize) -> (Vec<usize>, Vec<String>) {
+        let (mut children, mut remarks, mut absent) = (Vec::new(), Vec::new(), Vec::new());
+        let draft = &self.drafts[at];
+        for member in &draft.facts.members {
+            let DomainMember::Domain(name) = member else { continue };
+            let Some(&child) = self.by_name.get(name) else {
+                absent.push(name);
+                continue;
+            };
+            let (own, theirs) = (draft.facts.tier, self.drafts[child].facts.tier);
+            if child == at {
+                remarks.push("it is a member of itself; that does not count".to_owned());
+            } else if theirs >= own {
+                remarks.push(format!(
+                    "member {name:?} has tier {theirs}, which is not below its own tier {own}; it \
+                     does not count"
+                ));
+            } else {
+                children.push(child);
+            }
+        }
+        absent.sort_unstable();
+        absent.dedup();
+        let missing = not_there("HyperNode", &absent);
+        remarks.extend(missing.map(|what| format!("{what}; the rest counts")));
+        (children, remarks)
+    }
+
+    /// Finds the tier each tier name stands for.
+    fn name_tiers(&mut self) {
+        for draft in &self.drafts {
+            let Some(name) = &draft.facts.tier_name else { continue };
+            let tier = self.tier_names.entry(name.clone()).or_insert(draft.facts.tier);
+            *tier = (*tier).min(draft.facts.tier);
+        }
         for draft in &mut self.drafts {
-            if draft.fault.is_some() {
-                draft.parent = None;
+            let Some(name) = &draft.facts.tier_name else { continue };
+            let tier = self.tier_names[name];
+            if tier != draft.facts.tier {
+                draft.remarks.push(format!(
+                    "tier name {name:?} also stands for tier {tier}; wishes by that name mean {tier}"
+                ));
             }
         }
     }
@@ -109,17 +181,20 @@ impl Plan {
         let rows = self.all_rows();
         // The parameters are queries and resources that always exist: the system runs.
         let totals = world.run_system_cached_with(sums, rows.clone()).unwrap_or_default();
-        let mut index = DomainIndex::default();
+        let version = world.get_resource::<DomainIndex>().map_or(0, |index| index.version);
+        let mut index = DomainIndex { version: version + 1, ..DomainIndex::default() };
         let mut tiers: BTreeMap<u32, Vec<Entity>> = BTreeMap::new();
-        let mut names: BTreeMap<Name, u32> = BTreeMap::new();
-        for draft in self.drafts.iter().filter(|draft| draft.fault.is_none()) {
-            tiers.entry(draft.facts.tier).or_default().push(draft.entity);
-            if let Some(name) = &draft.facts.tier_name {
-                names.insert(name.clone(), draft.facts.tier);
+        for draft in &self.drafts {
+            index.root = index.root.max(u64::from(draft.facts.tier) + 1);
+            if draft.aside.is_none() {
+                tiers.entry(draft.facts.tier).or_default().push(draft.entity);
+                let parent = draft.parent.map(|parent| self.drafts[parent].entity);
+                index.inner.entry(parent).or_default().push(draft.entity);
             }
         }
         index.tiers = tiers.into_iter().collect();
-        index.tier_names = names.into_iter().collect();
+        index.tier_names =
+            self.tier_names.iter().map(|(name, tier)| (name.clone(), *tier)).collect();
         world.insert_resource(index);
         self.write_paths(world, &rows);
         for ((draft, rows), totals) in self.drafts.iter().zip(rows).zip(totals) {
@@ -127,12 +202,13 @@ impl Plan {
                 tier: draft.facts.tier,
                 parent: draft.parent.map(|parent| self.drafts[parent].entity),
                 rows,
-                set_aside: draft.fault.clone(),
+                set_aside: draft.aside.clone(),
             };
             write_domain(world, draft.entity, spot, totals);
             note_fault(world, draft);
         }
         self.forget_idle(world);
+        number(world);
     }
 
     /// Rows of each domain, those of the domains inside it included, ascending.
@@ -150,7 +226,7 @@ impl Plan {
             rows.sort_unstable();
             rows.dedup();
             // No node counts a domain that takes no part, so it must not sum up nodes either.
-            if draft.fault.is_some() {
+            if draft.aside.is_some() {
                 rows.clear();
             }
         }
@@ -162,7 +238,7 @@ impl Plan {
         let mut query = world.query::<(&NodePlace, &mut DomainPath)>();
         paths.resize(query.iter(world).count(), Vec::new());
         for (draft, rows) in self.drafts.iter().zip(rows) {
-            if draft.fault.is_none() {
+            if draft.aside.is_none() {
                 for &row in rows {
                     paths[row as usize].push((draft.facts.tier, draft.entity));
                 }
@@ -197,43 +273,28 @@ impl Plan {
     }
 }
 
-/// Rows of present nodes a domain names itself.
-fn own_rows(world: &mut World, facts: &DomainFacts) -> Result<Vec<u32>, String> {
-    let mut rows = Vec::new();
-    for member in &facts.members {
-        match member {
-            DomainMember::Node(name) => rows.extend(row_of(world, name)),
-            DomainMember::NodePattern(pattern) => {
-                let regex = Regex::new(pattern).map_err(|error| {
-                    format!("member pattern {pattern:?} is no regular expression: {error}")
-                })?;
-                let mut nodes = world.query::<(&NodeIdentity, &NodePlace)>();
-                let matching = nodes
-                    .iter(world)
-                    .filter(|(node, _)| node.present && regex.is_match(&node.name));
-                rows.extend(matching.map(|(_, place)| place.row));
-            }
-            DomainMember::NodeLabels(requirements) => {
-                let matcher = world.resource_scope::<Symbols, _>(|_, mut symbols| {
-                    Matcher::of_labels(requirements, &mut symbols)
-                });
-                let nodes = world.query::<(&NodeIdentity, &NodeRules, &NodePlace)>();
-                let symbols = world.resource::<Symbols>();
-                let matching = nodes
-                    .iter_manual(world)
-                    .filter(|(node, rules, _)| node.present && matcher.admits(rules, symbols));
-                rows.extend(matching.map(|(_, _, place)| place.row));
-            }
-            DomainMember::Domain(_) => {}
-        }
+/// Numbers the tree, once the table of domains has its final rows.
+fn number(world: &mut World) {
+    // The parameters are queries that always exist: the system runs.
+    let rows = world.run_system_cached(table_rows).unwrap_or_default();
+    let mut paths = world.query::<(&NodePlace, &DomainPath)>();
+    let mut by_row: Vec<&[Entity]> = vec![&[]; paths.iter(world).count()];
+    for (place, path) in paths.iter_manual(world) {
+        by_row[place.row as usize] = &path.0;
     }
-    Ok(rows)
+    let place = |domain: Entity| {
+        let parent = world.get::<DomainSpot>(domain)?.parent;
+        Some((parent, *rows.get(&domain)?))
+    };
+    let knots = Knots::new(world.resource::<DomainIndex>(), place, by_row.into_iter());
+    world.resource_mut::<DomainIndex>().knots = knots;
 }
 
-fn row_of(world: &World, name: &Name) -> Option<u32> {
-    let node = *world.resource::<Directory>().nodes.get(name)?;
-    let present = world.get::<NodeIdentity>(node)?.present;
-    world.get::<NodePlace>(node).filter(|_| present).map(|place| place.row)
+/// The row of each domain in its table.
+fn table_rows(cluster: Cluster<'_, '_>) -> BTreeMap<Entity, u32> {
+    let Ok(mut tables) = cluster.domains.contiguous_iter() else { return BTreeMap::new() };
+    let entities = tables.next().map_or(&[][..], |table| table.entity);
+    entities.iter().enumerate().map(|(row, &domain)| (domain, row as u32)).collect()
 }
 
 fn write_domain(world: &mut World, entity: Entity, spot: DomainSpot, totals: DomainTotals) {
@@ -258,6 +319,11 @@ fn sums(In(choices): In<Vec<Vec<u32>>>, cluster: Cluster<'_, '_>) -> Vec<DomainT
         used: vector(nodes.used, &rows, |tails| &tails.used),
         releasing: vector(nodes.releasing, &rows, |tails| &tails.releasing),
         pipelined: vector(nodes.pipelined, &rows, |tails| &tails.pipelined),
+        debt: rows.iter().fold(Lanes::ZERO, |mut sum, &row| {
+            let row = row as usize;
+            sum.add(&node_debt(&nodes.idle[row], &nodes.releasing[row], &nodes.pipelined[row]));
+            sum
+        }),
     };
     choices.into_iter().map(totals).collect()
 }
@@ -265,8 +331,8 @@ fn sums(In(choices): In<Vec<Vec<u32>>>, cluster: Cluster<'_, '_>) -> Vec<DomainT
 fn note_fault(world: &mut World, draft: &Draft) {
     let object = ObjectRef::Domain(draft.facts.name.clone());
     let mut set_aside = world.resource_mut::<SetAside>();
-    match &draft.fault {
-        Some(fault) => drop(set_aside.0.insert(object, fault.clone())),
+    match draft.fault() {
+        Some(fault) => drop(set_aside.0.insert(object, fault)),
         None => drop(set_aside.0.remove(&object)),
     }
 }

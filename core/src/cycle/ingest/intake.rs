@@ -133,6 +133,7 @@ impl Intake<'_, '_> {
             item.identity.present = true;
             *item.rules = rules;
             self.dirty.nodes = true;
+            self.dirty.changed_nodes.push(node);
         }
         if item.allocatable.0 != offer.hot || item.tails.allocatable != offer.tail {
             self.cluster.offer(node, &offer);
@@ -174,6 +175,7 @@ impl Intake<'_, '_> {
         item.identity.present = false;
         *item.rules = NodeRules::default();
         self.dirty.nodes = true;
+        self.dirty.changed_nodes.push(node);
         self.dirty.vacant.push(node);
     }
 
@@ -197,6 +199,7 @@ impl Intake<'_, '_> {
         item.identity.created = facts.created;
         item.identity.present = true;
         item.spec.min_available = facts.min_member;
+        item.spec.preemptable = facts.preemptable.unwrap_or(true);
         item.spec.priority_class.clone_from(&facts.priority_class);
         item.spec.priority = priority;
         item.spec.min_resources = min_resources;

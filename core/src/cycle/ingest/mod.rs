@@ -32,6 +32,8 @@ pub(crate) struct Inbox(pub(crate) Vec<ClusterDelta>);
 pub(crate) struct Dirty {
     /// Nodes came, went or changed what rules read of them.
     pub(crate) nodes: bool,
+    /// Those nodes.
+    pub(crate) changed_nodes: Vec<bevy_ecs::entity::Entity>,
     /// Domains came, went or changed members.
     pub(crate) domains: bool,
     /// Queues came, went or changed parents.

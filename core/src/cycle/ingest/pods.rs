@@ -5,12 +5,13 @@ use bevy_ecs::entity::Entity;
 use super::intake::Intake;
 use crate::class::{Asks, ClassId};
 use crate::cycle::Role;
-use crate::delta::{ObjectRef, Ownership, PodFacts, PodPhase, SubGroupPolicy};
+use crate::delta::{ObjectRef, Ownership, PodFacts, PodPhase, PreemptionPolicy, SubGroupPolicy};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceVec;
 use crate::world::{
     Assumed, Assumption, GroupRuleId, Guards, JobBackoff, JobKey, Labels, LastTransaction,
-    Membership, Observed, PrioritySource, Request, RequestTail, TaskTraits, ToldWait, VolumeNeeds,
+    Membership, Observed, PrioritySource, Request, RequestTail, RunsSince, TaskTraits, ToldWait,
+    VolumeNeeds,
 };
 
 /// Priority of a pod nobody gave one, as in Volcano.
@@ -156,9 +157,12 @@ impl Intake<'_, '_> {
     }
 
     fn write_facts(&mut self, task: Entity, facts: &PodFacts, request: ResourceVec) {
-        let source =
-            PrioritySource { explicit: facts.priority, class: facts.priority_class.clone() };
-        let priority = self.task_priority(&source);
+        let source = PrioritySource {
+            explicit: facts.priority,
+            class: facts.priority_class.clone(),
+            preempts: facts.preempts,
+        };
+        let (priority, preempts) = (self.task_priority(&source), self.preempts(&source));
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
         *item.priority = source;
         *item.traits = TaskTraits {
@@ -167,6 +171,8 @@ impl Intake<'_, '_> {
             gated: !facts.gates.is_empty(),
             ownership: facts.ownership,
             preemptable: facts.preemptable.unwrap_or(true),
+            preempts,
+            cooldown_ms: facts.cooldown_ms,
             unasked: facts.constraints.unasked,
         };
         *item.request = Request(request.hot);
@@ -183,6 +189,11 @@ impl Intake<'_, '_> {
         source.explicit.or_else(of_class).unwrap_or(UNSET_PRIORITY)
     }
 
+    /// May others be evicted for the task, by its own word or that of its class?
+    pub(super) fn preempts(&self, source: &PrioritySource) -> PreemptionPolicy {
+        source.preempts.unwrap_or_else(|| self.priorities.preempts(source.class.as_ref()))
+    }
+
     fn observe(&mut self, task: Entity, facts: &PodFacts) {
         let node_named = |name: &Option<Name>| {
             name.as_ref().and_then(|name| self.directory.nodes.get(name)).copied()
@@ -195,6 +206,9 @@ impl Intake<'_, '_> {
         };
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
         let first_sight = item.identity.uid != facts.uid;
+        let running = facts.phase == PodPhase::Running;
+        let seen = item.since.0.filter(|_| !first_sight).or(Some(self.now.0));
+        *item.since = RunsSince(seen.filter(|_| running));
         let others_decide = *self.role == Role::Follows;
         let assumed =
             if first_sight || others_decide { reserved(&observed) } else { item.assumed.0 };

@@ -4,16 +4,17 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::World;
 
 use super::Dirty;
+use super::domains::Finders;
 use crate::delta::{ClusterDelta, DomainMember, PodFacts};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::near::{Marks, Neighbours};
 use crate::world::{
     Allocatable, Assumed, Attachments, Directory, DomainPath, DomainSpec, DomainSpot, DomainTotals,
-    Guards, Idle, JobAllocated, JobBackoff, JobCounts, JobIdentity, JobKey, JobMembers, JobOverdue,
-    JobSpec, JobStake, JobVerdict, Labels, LastTransaction, Membership, NodeIdentity, NodePlace,
-    NodeRules, NodeTails, Observed, Pipelined, PrioritySource, QueueDeserved, QueueIdentity,
-    QueueSpec, QueueTerms, QueueUse, Releasing, Request, RequestTail, Seat, TaskIdentity,
-    TaskTraits, TaskVolumes, Tenants, ToldWait, Unasked, Used,
+    Guards, Idle, JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobKey,
+    JobMembers, JobOverdue, JobSpec, JobStake, JobVerdict, Labels, LastTransaction, Membership,
+    NodeIdentity, NodePlace, NodeRules, NodeTails, Observed, Pipelined, PrioritySource,
+    QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse, Releasing, Request, RequestTail,
+    RunsSince, Seat, TaskIdentity, TaskTraits, TaskVolumes, Tenants, ToldWait, Unasked, Used,
 };
 
 /// Name of the queue every path ends in.
@@ -132,7 +133,12 @@ impl Maker<'_> {
             let request = (Request::default(), RequestTail::default());
             let place =
                 (Membership::default(), Seat::default(), Labels::default(), Marks::default());
-            let state = (Observed::default(), Assumed::default(), LastTransaction::default());
+            let state = (
+                Observed::default(),
+                Assumed::default(),
+                LastTransaction::default(),
+                RunsSince::default(),
+            );
             let extras = (TaskVolumes::default(), Guards::default(), ToldWait::default());
             world.spawn((facts, request, place, state, extras)).id()
         });
@@ -151,7 +157,7 @@ impl Maker<'_> {
             };
             let tallies = (JobCounts::default(), JobAllocated::default(), JobMembers::default());
             let account = (JobStake::default(), JobOverdue::default());
-            let state = (JobVerdict::default(), JobBackoff::default());
+            let state = (JobVerdict::default(), JobBackoff::default(), JobEvictions::default());
             world.spawn((identity, JobSpec::empty(default), tallies, account, state)).id()
         });
     }
@@ -175,7 +181,8 @@ impl Maker<'_> {
         let world = &mut *self.world;
         self.directory.domains.entry_ref(name).or_insert_with(|| {
             let spec = DomainSpec { name: name.clone(), facts: None };
-            world.spawn((spec, DomainSpot::default(), DomainTotals::default())).id()
+            let derived = (DomainSpot::default(), DomainTotals::default());
+            world.spawn((spec, derived, Finders::default())).id()
         });
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn sweep(world: &mut World) {
         groups::settle(world);
     }
     if dirty.nodes || dirty.domains {
-        domains::rebuild(world);
+        domains::rebuild(world, std::mem::take(&mut dirty.changed_nodes));
     }
     if dirty.nodes || dirty.volumes {
         volumes::restock(world);
@@ -136,11 +136,12 @@ fn resolve_priorities(mut intake: Intake<'_, '_>) {
     let tasks: Vec<Entity> = intake.cluster.tasks.iter().map(|task| task.entity).collect();
     for task in tasks {
         let source = intake.cluster.task(task).priority.clone();
-        let priority = intake.task_priority(&source);
+        let (priority, preempts) = (intake.task_priority(&source), intake.preempts(&source));
         if let Ok(mut item) = intake.cluster.tasks.get_mut(task)
-            && item.traits.priority != priority
+            && (item.traits.priority, item.traits.preempts) != (priority, preempts)
         {
             item.traits.priority = priority;
+            item.traits.preempts = preempts;
         }
     }
     let Intake { cluster, priorities, .. } = &mut intake;

@@ -60,6 +60,8 @@ fn running(queue: &str, units: i64) -> ClusterDelta {
         priority: None,
         priority_class: None,
         preemptable: None,
+        preempts: None,
+        cooldown_ms: 0,
         request: cpu(units),
         constraints: Constraints::default(),
         claims: Vec::new(),

@@ -13,7 +13,7 @@
 
 use bevy_ecs::entity::Entity;
 
-use super::super::queues::{Giving, is_borrowed, is_due_any, upwards, whole_request};
+use super::super::queues::{Giving, is_borrowed, is_due_any, upwards};
 use super::super::{Ballot, EvictPurpose, Evictor};
 use crate::resource::{Dim, ResourceVec};
 use crate::world::Cluster;
@@ -25,7 +25,7 @@ pub(super) fn for_a_task(
     candidates: &[Entity],
     levels: usize,
 ) -> Ballot {
-    let asked = evictor.task.map(|task| whole_request(&cluster.task(task)));
+    let asked = evictor.task.map(|task| cluster.task(task).whole_request());
     let taker = evictor.queue(cluster);
     let taker_is_due = asked.as_ref().is_some_and(|asked| is_due(cluster, taker, asked));
     let mut giving = Giving::new(cluster, evictor);

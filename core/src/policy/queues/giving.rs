@@ -9,7 +9,7 @@ use bevy_ecs::entity::Entity;
 use super::surplus::covers;
 use crate::policy::Evictor;
 use crate::resource::ResourceVec;
-use crate::world::{Cluster, TaskReadOnlyItem};
+use crate::world::Cluster;
 
 /// A candidate as queues see it.
 pub(crate) struct Lot {
@@ -26,13 +26,8 @@ impl Lot {
         let task = cluster.task(task);
         let queue = cluster.queue(cluster.job(task.membership.job?).spec.queue);
         let gives = queue.identity.present && queue.spec.reclaimable;
-        gives.then(|| Self { queue: queue.entity, request: whole_request(&task) })
+        gives.then(|| Self { queue: queue.entity, request: task.whole_request() })
     }
-}
-
-/// All a task asks for.
-pub(crate) fn whole_request(task: &TaskReadOnlyItem<'_, '_>) -> ResourceVec {
-    ResourceVec { hot: task.request.0, tail: task.tail.0.clone() }
 }
 
 /// The queue, its parent and so on up to the root.

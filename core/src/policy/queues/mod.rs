@@ -13,7 +13,8 @@ mod surplus;
 
 pub(super) use ceiling::{ceilings, dues};
 pub(super) use divide::{Claim, divide};
-pub(super) use giving::{Giving, upwards, whole_request};
+pub(super) use giving::Giving;
+pub(crate) use giving::upwards;
 pub(super) use limit::{admissible, fits};
 pub(super) use room::reclaimable;
 pub(super) use surplus::{exceeds_due, is_borrowed, is_due_any};

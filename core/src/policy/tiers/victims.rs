@@ -31,16 +31,47 @@ impl Policies {
         self.walk(Point::Reclaimable, |policy| policy.reclaimable(cluster, evictor, candidates))
     }
 
-    /// Candidates that may be evicted for a whole gang, whatever the purpose.
+    /// Candidates that may be evicted for a whole gang, whatever the purpose: those every plugin of every
+    /// tier that has a say lets go. Nobody asked lets nobody go.
     pub fn unified_evictable(
         &self,
         cluster: &Cluster<'_, '_>,
         evictor: &Evictor,
         candidates: &[Entity],
     ) -> Vec<Entity> {
-        self.walk(Point::UnifiedEvictable, |policy| {
-            policy.unified_evictable(cluster, evictor, candidates)
-        })
+        let mut left: Option<Vec<Entity>> = None;
+        for policy in self.at(Point::UnifiedEvictable) {
+            let asked = left.as_deref().unwrap_or(candidates);
+            if let Ballot::Only(named) = policy.unified_evictable(cluster, evictor, asked) {
+                left = Some(named);
+            }
+        }
+        left.unwrap_or_default()
+    }
+
+    /// Puts queues with victims in the order in which they give: what plugins say of a queue when this
+    /// evictor asks, else the queue served last first.
+    pub fn sort_victim_queues(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        queues: &mut [Entity],
+    ) {
+        let wants = evictor.queue(cluster);
+        let keys = self.queue_keys(cluster, queues);
+        let mut keyed: Vec<_> = queues
+            .iter()
+            .zip(keys)
+            .map(|(&queue, key)| {
+                let item = cluster.queue(queue);
+                let said = self.keys(Point::VictimQueueOrder, |policy| {
+                    policy.victim_queue_order(cluster, &item, wants)
+                });
+                ((said, Reverse(key)), queue)
+            })
+            .collect();
+        keyed.sort_by(|a, b| a.0.cmp(&b.0));
+        queues.iter_mut().zip(keyed).for_each(|(place, (_, queue))| *place = queue);
     }
 
     /// The first tier that is left with somebody decides alone.

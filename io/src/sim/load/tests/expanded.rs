@@ -266,7 +266,7 @@ fn what_is_not_acted_on_is_said() {
          - {kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: gpu}], \
          volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}\n  \
          - {kind: Pod, metadata: {name: r}, spec: {resourceClaims: [{name: gpu}], \
-         preemptionPolicy: Never}}\n",
+         preemptionPolicy: Sometimes}}\n",
     );
     assert_eq!(
         scenario.warnings,
@@ -274,9 +274,9 @@ fn what_is_not_acted_on_is_said() {
             "kind Deployment (apps/v1) is not understood; 1 object was skipped",
             "kind Queue (scheduling.run.ai/v2) is not understood; 1 object was skipped",
             "Numatopology b is read by no rule of this version",
-            "Pod default/r asks for preemptionPolicy, which this version does not enforce",
             "Pod default/p asks for resourceClaims, which this version does not enforce \
              (and 1 more)",
+            "Pod default/r has a preemptionPolicy \"Sometimes\" that is none and is not used",
         ]
     );
 }

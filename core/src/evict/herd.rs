@@ -1,0 +1,195 @@
+//! Who could make way at all, found once for an action and kept current while it decides.
+//!
+//! The order of jobs is that at the start of the action: whoever was to be served last goes first.
+
+use std::cell::OnceCell;
+use std::cmp::Reverse;
+use std::rc::Rc;
+
+use bevy_ecs::entity::Entity;
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::cycle::drive::Scene;
+use crate::ids::TimeMs;
+use crate::policy::EvictPurpose;
+use crate::world::{Cluster, JobReadOnlyItem, TaskStatus};
+
+use super::raid::Raid;
+use super::refusal::Refusals;
+
+/// Jobs with tasks on nodes.
+pub(super) struct Herd {
+    /// By the order they would be served in, the last first.
+    jobs: Vec<Entry>,
+    /// Where a job stands in that list.
+    places: HashMap<Entity, usize, FxBuildHasher>,
+}
+
+struct Entry {
+    job: Entity,
+    queue: Entity,
+    priority: i32,
+    footprint: OnceCell<Rc<Footprint>>,
+}
+
+/// A task on a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stand {
+    pub(super) task: Entity,
+    pub(super) row: u32,
+}
+
+/// The tasks of a job that hold room.
+#[derive(Debug, Default)]
+pub(super) struct Footprint {
+    /// Those that may be taken, as far as the action is concerned.
+    pub(super) open: Vec<Stand>,
+    /// Is there one that may not? Then the gang as a whole may not either.
+    pub(super) vetoed: bool,
+    /// When the first of those that only run too short a time may be taken.
+    ripe: Option<TimeMs>,
+    /// Pods that may not be evicted by their own word, and that run too short a time.
+    locked: u32,
+    young: u32,
+}
+
+/// A job victims may come from.
+pub(super) struct Candidate {
+    pub(super) job: Entity,
+    /// Position in the order of jobs: smaller goes first.
+    pub(super) place: usize,
+    pub(super) footprint: Rc<Footprint>,
+}
+
+impl Candidate {
+    /// The job itself, whose less important tasks may make way for others of it.
+    pub(super) fn own(scene: &Scene<'_, '_>, raid: &Raid, job: Entity) -> Self {
+        let footprint = footprint(&scene.cluster, raid, scene.now.0, &scene.cluster.job(job));
+        Self { job, place: 0, footprint: Rc::new(footprint) }
+    }
+}
+
+impl Herd {
+    pub(super) fn new(scene: &Scene<'_, '_>) -> Self {
+        let on_nodes = scene.cluster.jobs.iter().filter(|job| stands(job) > 0);
+        let mut keyed: Vec<_> = on_nodes
+            .map(|job| {
+                let entry = Entry {
+                    job: job.entity,
+                    queue: job.spec.queue,
+                    priority: job.spec.priority,
+                    footprint: OnceCell::new(),
+                };
+                (Reverse(scene.policies.job_key(&scene.cluster, &job)), entry)
+            })
+            .collect();
+        keyed.sort_by(|a, b| a.0.cmp(&b.0));
+        let jobs: Vec<Entry> = keyed.into_iter().map(|(_, entry)| entry).collect();
+        let places = jobs.iter().enumerate().map(|(at, entry)| (entry.job, at)).collect();
+        Self { jobs, places }
+    }
+
+    /// Jobs a raid for `evictor` may take tasks from; who may not, and why, is counted.
+    pub(super) fn candidates(
+        &self,
+        scene: &mut Scene<'_, '_>,
+        raid: &Raid,
+        evictor: Entity,
+        refusals: &mut Refusals,
+    ) -> Vec<Candidate> {
+        let own = scene.cluster.job(evictor);
+        let (queue, priority) = (own.spec.queue, own.spec.priority);
+        let mut found = Vec::new();
+        for (place, entry) in self.jobs.iter().enumerate() {
+            if entry.job == evictor {
+                continue;
+            }
+            let job = scene.cluster.job(entry.job);
+            match raid.purpose {
+                EvictPurpose::Preempt if entry.queue != queue => continue,
+                EvictPurpose::Preempt if entry.priority >= priority => {
+                    refusals.equals += stands(&job);
+                    continue;
+                }
+                EvictPurpose::Reclaim if entry.queue == queue => continue,
+                EvictPurpose::Reclaim => {
+                    let giver = scene.cluster.queue(entry.queue);
+                    if !giver.identity.present || !giver.spec.reclaimable {
+                        refusals.locked_queues += stands(&job);
+                        continue;
+                    }
+                }
+                EvictPurpose::Preempt => {}
+            }
+            if !job.spec.preemptable {
+                refusals.locked += stands(&job);
+                continue;
+            }
+            let now = scene.now.0;
+            if raid.hourly_cap.is_some_and(|cap| job.evictions.in_hour_before(now) >= cap) {
+                refusals.worn += stands(&job);
+                scene.wake_at(job.evictions.relief(now));
+                continue;
+            }
+            let footprint = entry
+                .footprint
+                .get_or_init(|| Rc::new(footprint(&scene.cluster, raid, now, &job)))
+                .clone();
+            refusals.locked += footprint.locked;
+            refusals.young += footprint.young;
+            scene.wake_at(footprint.ripe);
+            if !footprint.open.is_empty() {
+                found.push(Candidate { job: entry.job, place, footprint });
+            }
+        }
+        found
+    }
+
+    /// Tasks of the job were taken.
+    pub(super) fn forget(&mut self, job: Entity) {
+        if let Some(&at) = self.places.get(&job) {
+            self.jobs[at].footprint = OnceCell::new();
+        }
+    }
+}
+
+/// Tasks of a job on nodes.
+fn stands(job: &JobReadOnlyItem<'_, '_>) -> u32 {
+    job.counts.count(&[TaskStatus::Bound, TaskStatus::Running])
+}
+
+fn footprint(
+    cluster: &Cluster<'_, '_>,
+    raid: &Raid,
+    now: TimeMs,
+    job: &JobReadOnlyItem<'_, '_>,
+) -> Footprint {
+    let mut found = Footprint::default();
+    for &task in &job.members.0 {
+        let item = cluster.task(task);
+        let (status, node) = item.status();
+        if matches!(status, TaskStatus::Allocated | TaskStatus::Binding) {
+            // Its bind is under way: what becomes of it is not known yet.
+            found.vetoed = true;
+        }
+        let (TaskStatus::Bound | TaskStatus::Running, Some(node)) = (status, node) else {
+            continue;
+        };
+        let protected_until = item.since.0.map(|since| {
+            let floor = raid.min_runtime_ms.max(item.traits.cooldown_ms);
+            TimeMs(since.0.saturating_add(floor))
+        });
+        if !item.traits.preemptable {
+            found.locked += 1;
+            found.vetoed = true;
+        } else if let Some(ripe) = protected_until.filter(|&until| until > now) {
+            found.young += 1;
+            found.vetoed = true;
+            found.ripe = Some(found.ripe.map_or(ripe, |first| first.min(ripe)));
+        } else {
+            found.open.push(Stand { task, row: cluster.node(node).place.row });
+        }
+    }
+    found
+}

@@ -1,0 +1,93 @@
+//! What a job lacks: how many tasks, and what they ask for together.
+
+use bevy_ecs::entity::Entity;
+
+use crate::class::ClassId;
+use crate::cycle::drive::Scene;
+use crate::cycle::worksheet::Sheet;
+use crate::policy::Evictor;
+use crate::resource::{Dim, ResourceVec};
+
+use super::raid::Raid;
+
+/// What a job lacks.
+#[derive(Clone, Debug)]
+pub(super) struct Need {
+    /// Who asks.
+    pub(super) evictor: Evictor,
+    /// Tasks that are missing to its minimum, at least one.
+    pub(super) missing: usize,
+    /// What the tasks next in line ask for together: what victims are valued by.
+    pub(super) sum: ResourceVec,
+    /// The least any choice of its tasks asks for together: with less it cannot be placed.
+    pub(super) least: ResourceVec,
+    /// Classes of its open tasks, each once, in the order of the sheet.
+    pub(super) classes: Vec<ClassId>,
+}
+
+impl Need {
+    /// What the open tasks of a sheet lack.
+    pub(super) fn of(scene: &Scene<'_, '_>, raid: &Raid, job: Entity, sheet: &Sheet) -> Self {
+        let item = scene.cluster.job(job);
+        let has = item.counts.ready() + item.counts.pipelined();
+        let open: Vec<Entity> = sheet.open_tasks().collect();
+        let missing = item.spec.min_available.saturating_sub(has).max(1) as usize;
+        let requests: Vec<ResourceVec> =
+            open.iter().map(|&task| scene.cluster.task(task).whole_request()).collect();
+        let mut sum = ResourceVec::default();
+        for request in requests.iter().take(missing) {
+            sum.add(request);
+        }
+        let mut classes = Vec::new();
+        for &task in &open {
+            let class = scene.cluster.task(task).membership.class;
+            if !classes.contains(&class) {
+                classes.push(class);
+            }
+        }
+        let least = if classes.len() == 1 { sum.clone() } else { least_of(&requests, missing) };
+        let evictor = Evictor { job, task: None, purpose: raid.purpose };
+        Self { evictor, missing, sum, least, classes }
+    }
+
+    /// The need as victims are valued by: pod slots are not what anybody is after.
+    pub(super) fn valued(&self) -> ResourceVec {
+        let mut need = self.sum.clone();
+        need.set(Dim::PODS, 0);
+        need
+    }
+}
+
+/// Per resource, what the smallest so many requests ask for together.
+fn least_of(requests: &[ResourceVec], count: usize) -> ResourceVec {
+    let mut dims: Vec<Dim> =
+        requests.iter().flat_map(|request| request.iter().map(|(dim, _)| dim)).collect();
+    dims.sort_unstable();
+    dims.dedup();
+    let mut least = ResourceVec::default();
+    for dim in dims {
+        let mut amounts: Vec<i64> = requests.iter().map(|request| request.get(dim)).collect();
+        amounts.sort_unstable();
+        least.set(dim, amounts.iter().take(count).fold(0i64, |sum, one| sum.saturating_add(*one)));
+    }
+    least
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_is_taken_resource_by_resource() {
+        let request = |cpu: i64, memory: i64| {
+            let mut request = ResourceVec::default();
+            request.set(Dim::CPU, cpu);
+            request.set(Dim::MEMORY, memory);
+            request
+        };
+        let requests = [request(4, 1), request(1, 8), request(2, 2)];
+        assert_eq!(least_of(&requests, 2), request(3, 3));
+        assert_eq!(least_of(&requests, 9), request(7, 11));
+        assert_eq!(least_of(&[], 2), ResourceVec::default());
+    }
+}

@@ -1,0 +1,93 @@
+//! What an evicting action may do, as configured.
+
+use crate::config::ActionConfig;
+use crate::policy::EvictPurpose;
+
+/// An evicting action with its arguments.
+#[derive(Clone, Debug)]
+pub(crate) struct Raid {
+    /// Its name.
+    pub(crate) action: &'static str,
+    /// Whose pods make way.
+    pub(crate) purpose: EvictPurpose,
+    /// How victims are chosen.
+    pub(super) style: Style,
+    /// Domains a search may go into for one job.
+    pub(super) max_domains: usize,
+    /// What becomes of gangs without surplus.
+    pub(super) whole: WholeBundles,
+    /// Which of the domains that work is taken.
+    pub(super) search: DomainSearch,
+    /// Pods that run for less are left alone.
+    pub(super) min_runtime_ms: i64,
+    /// Evictions one job may suffer in an hour.
+    pub(super) hourly_cap: Option<u32>,
+}
+
+/// How victims are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// For the whole gang in one decision.
+    Gang,
+    /// For one task after the other.
+    Task,
+}
+
+/// What becomes of gangs without surplus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WholeBundles {
+    /// They are left alone.
+    Spared,
+    /// All of their tasks go, wherever they are.
+    Gang,
+    /// Their tasks in the domain go; the rest is their controller's business.
+    Domain,
+}
+
+/// Which of the domains that work is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DomainSearch {
+    /// The first in order of preference.
+    First,
+    /// The one that costs least.
+    Best,
+}
+
+impl Raid {
+    /// The raid of a configured action; none if the action does not evict.
+    pub(crate) fn of(config: &ActionConfig) -> Option<Self> {
+        let arguments = &config.arguments;
+        let (purpose, always_gang) = match config.spec.name {
+            "preempt" => (EvictPurpose::Preempt, false),
+            "gangpreempt" => (EvictPurpose::Preempt, true),
+            "reclaim" => (EvictPurpose::Reclaim, false),
+            "gangreclaim" => (EvictPurpose::Reclaim, true),
+            _ => return None,
+        };
+        let gang = always_gang || arguments.bool("gangAwareEnable", false);
+        let whole = match (
+            arguments.bool("allowWholeBundle", true),
+            arguments.text("wholeBundleScope", "gang"),
+        ) {
+            (false, _) => WholeBundles::Spared,
+            (true, "domain") => WholeBundles::Domain,
+            (true, _) => WholeBundles::Gang,
+        };
+        let search = match arguments.text("domainSearch", "first") {
+            "best" => DomainSearch::Best,
+            _ => DomainSearch::First,
+        };
+        Some(Self {
+            action: config.spec.name,
+            purpose,
+            style: if gang { Style::Gang } else { Style::Task },
+            max_domains: usize::try_from(arguments.int("maxDomains", 8)).unwrap_or(8),
+            whole,
+            search,
+            min_runtime_ms: arguments.duration_ms("minRuntime").unwrap_or(0),
+            hourly_cap: u32::try_from(arguments.int("maxEvictionsPerHour", 0))
+                .ok()
+                .filter(|&cap| cap > 0),
+        })
+    }
+}

@@ -1,0 +1,255 @@
+//! Where room could be made for a job: the domains it may use, or the whole cluster.
+//!
+//! A domain counts with the room that candidates would free, so a packed one is looked at; one that
+//! could not hold the job even if all of them left is dropped without a search. Domains of equal
+//! preference are tried by what they would cost.
+
+use bevy_ecs::entity::Entity;
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::cycle::drive::Scene;
+use crate::policy::{Purpose, Unit as Placed};
+use crate::resource::ResourceVec;
+
+use super::clear::Price;
+use super::herd::Candidate;
+use super::market::{Market, Unit};
+use super::need::Need;
+use super::raid::Raid;
+
+/// Domains of one preference whose cost is looked at.
+const APPRAISED: usize = 64;
+
+/// A place where room may be made.
+pub(super) struct Site {
+    /// Rows of its nodes, ascending; none is all nodes.
+    pub(super) rows: Option<Vec<u32>>,
+    /// What is free there or will be, unless held, on nodes the job may use.
+    pub(super) free: ResourceVec,
+    /// What could be taken there.
+    pub(super) market: Market,
+    /// What that would cost, by a guess.
+    pub(super) estimate: Price,
+}
+
+impl Site {
+    /// Does the row belong to it?
+    pub(super) fn holds(&self, row: u32) -> bool {
+        self.rows.as_ref().is_none_or(|rows| rows.binary_search(&row).is_ok())
+    }
+}
+
+/// The nodes as a job sees them, with all candidates gone.
+pub(super) struct Terrain {
+    /// Rows no task of the job may ever use.
+    barred: Vec<bool>,
+    /// What candidates hold, by row.
+    held: HashMap<u32, ResourceVec, FxBuildHasher>,
+}
+
+impl Terrain {
+    pub(super) fn new(scene: &mut Scene<'_, '_>, need: &Need, candidates: &[Candidate]) -> Self {
+        let rows = scene.cluster.columns().len();
+        let mut barred = vec![true; rows];
+        for &class in &need.classes {
+            let ranking = scene.ranking(class);
+            for (row, barred) in barred.iter_mut().enumerate() {
+                *barred &= ranking.is_barred_for_good(row as u32);
+            }
+        }
+        let mut held: HashMap<u32, ResourceVec, FxBuildHasher> = HashMap::default();
+        for stand in candidates.iter().flat_map(|candidate| &candidate.footprint.open) {
+            if !barred[stand.row as usize] {
+                let request = scene.cluster.task(stand.task).whole_request();
+                held.entry(stand.row).or_default().add(&request);
+            }
+        }
+        Self { barred, held }
+    }
+
+    /// May the job use the row?
+    pub(super) fn is_open(&self, row: u32) -> bool {
+        !self.barred[row as usize]
+    }
+
+    /// What is free on some rows, and whether the job could be placed there if all candidates left.
+    pub(super) fn survey(
+        &self,
+        scene: &Scene<'_, '_>,
+        need: &Need,
+        rows: impl Iterator<Item = u32>,
+    ) -> (ResourceVec, bool) {
+        let nodes = scene.cluster.columns();
+        let request = match need.classes.as_slice() {
+            [class] => Some(&scene.classes.get(*class).request),
+            _ => None,
+        };
+        let (mut free, mut most, mut slots) = (ResourceVec::default(), ResourceVec::default(), 0);
+        for row in rows.filter(|&row| self.is_open(row)) {
+            let mut room = nodes.future(row as usize);
+            // A node that is over in something lacks it, but others do not lack it for that.
+            for lane in &mut room.hot.0 {
+                *lane = (*lane).max(0);
+            }
+            free.add(&room);
+            if let Some(held) = self.held.get(&row) {
+                room.add(held);
+            }
+            if let Some(request) = request {
+                slots += slots_in(request, &room, need.missing);
+            }
+            most.add(&room);
+        }
+        let hopeful = need.least.fits(&most) && (request.is_none() || slots >= need.missing);
+        (free, hopeful)
+    }
+}
+
+/// Requests that fit into some room, counted no further than `enough`.
+fn slots_in(request: &ResourceVec, room: &ResourceVec, enough: usize) -> usize {
+    let asked = request.iter().filter(|&(_, ask)| ask > 0);
+    let fits = asked.map(|(dim, ask)| usize::try_from(room.get(dim) / ask).unwrap_or(0)).min();
+    fits.unwrap_or(enough).min(enough)
+}
+
+/// What a place would cost if room on its nodes were all that counts: units are taken in order until
+/// enough tasks fit, then those that are not needed are given back, the last first.
+fn appraise(
+    scene: &Scene<'_, '_>,
+    raid: &Raid,
+    need: &Need,
+    terrain: &Terrain,
+    site: &Site,
+) -> Price {
+    let Some(&class) = need.classes.first() else { return Price::default() };
+    let request = &scene.classes.get(class).request;
+    let mut slots = Slots { request, enough: need.missing, rooms: HashMap::default(), count: 0 };
+    let nodes = scene.cluster.columns();
+    let all = 0..nodes.len() as u32;
+    let rows: &mut dyn Iterator<Item = u32> = match &site.rows {
+        Some(rows) => &mut rows.iter().copied(),
+        None => &mut all.into_iter(),
+    };
+    for row in rows.filter(|&row| terrain.is_open(row)) {
+        slots.add(row, &nodes.future(row as usize), Flow::Free);
+    }
+    let mut taken: Vec<&Unit> = Vec::new();
+    for unit in &site.market.units {
+        if slots.count >= need.missing {
+            break;
+        }
+        slots.take(scene, terrain, site, unit, Flow::Free);
+        taken.push(unit);
+    }
+    for at in (0..taken.len()).rev() {
+        slots.take(scene, terrain, site, taken[at], Flow::Fill);
+        if slots.count >= need.missing {
+            taken.remove(at);
+        } else {
+            slots.take(scene, terrain, site, taken[at], Flow::Free);
+        }
+    }
+    Price::of(raid, taken.into_iter())
+}
+
+/// Room comes or goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    Free,
+    Fill,
+}
+
+/// How many requests fit, node by node.
+struct Slots<'a> {
+    request: &'a ResourceVec,
+    enough: usize,
+    rooms: HashMap<u32, ResourceVec, FxBuildHasher>,
+    count: usize,
+}
+
+impl Slots<'_> {
+    fn add(&mut self, row: u32, amount: &ResourceVec, flow: Flow) {
+        let room = self.rooms.entry(row).or_default();
+        self.count -= slots_in(self.request, room, self.enough);
+        match flow {
+            Flow::Free => room.add(amount),
+            Flow::Fill => room.sub(amount),
+        }
+        self.count += slots_in(self.request, room, self.enough);
+    }
+
+    fn take(
+        &mut self,
+        scene: &Scene<'_, '_>,
+        terrain: &Terrain,
+        site: &Site,
+        unit: &Unit,
+        flow: Flow,
+    ) {
+        for &task in site.market.tasks(unit) {
+            let item = scene.cluster.task(task);
+            let row = item.status().1.map(|node| scene.cluster.node(node).place.row);
+            if let Some(row) = row.filter(|&row| terrain.is_open(row) && site.holds(row)) {
+                self.add(row, &item.whole_request(), flow);
+            }
+        }
+    }
+}
+
+/// Places worth a search, in order of preference.
+pub(super) fn sites(
+    scene: &mut Scene<'_, '_>,
+    raid: &Raid,
+    need: &Need,
+    candidates: &[Candidate],
+) -> Vec<Site> {
+    let terrain = Terrain::new(scene, need, candidates);
+    let job = scene.cluster.job(need.evictor.job);
+    let unit = Placed { job: &job, subgroup: None };
+    let space = scene.policies.search_space(&scene.cluster, unit, Purpose::Evict);
+    let groups = space.map_or_else(|| vec![vec![None]], |space| space.groups);
+    let mut sites = Vec::new();
+    for group in groups {
+        let mut hopeful: Vec<Site> = group
+            .into_iter()
+            .filter_map(|domain| site(scene, raid, need, candidates, &terrain, domain))
+            .take(APPRAISED)
+            .collect();
+        if hopeful.len() > 1 {
+            for site in &mut hopeful {
+                site.estimate = appraise(scene, raid, need, &terrain, site);
+            }
+            hopeful.sort_by_key(|site| site.estimate);
+        }
+        sites.extend(hopeful);
+        if sites.len() >= raid.max_domains {
+            break;
+        }
+    }
+    sites.truncate(raid.max_domains);
+    sites
+}
+
+fn site(
+    scene: &Scene<'_, '_>,
+    raid: &Raid,
+    need: &Need,
+    candidates: &[Candidate],
+    terrain: &Terrain,
+    domain: Option<Entity>,
+) -> Option<Site> {
+    let rows = domain.map(|domain| scene.cluster.domain(domain).spot.rows.clone());
+    let (free, hopeful) = match &rows {
+        Some(rows) => terrain.survey(scene, need, rows.iter().copied()),
+        None => terrain.survey(scene, need, 0..scene.cluster.columns().len() as u32),
+    };
+    if !hopeful {
+        return None;
+    }
+    let counts = |row: u32| {
+        terrain.is_open(row) && rows.as_ref().is_none_or(|rows| rows.binary_search(&row).is_ok())
+    };
+    let market = Market::new(scene, raid, need, candidates, counts);
+    Some(Site { rows, free, market, estimate: Price::default() })
+}
