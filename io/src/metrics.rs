@@ -38,6 +38,10 @@ impl Answer {
     }
 }
 
+fn call_labels(method: &Method, answer: Answer) -> [(&'static str, String); 2] {
+    [("method", method.to_string()), ("answer", answer.as_str().to_owned())]
+}
+
 fn seconds() -> Seconds {
     // 50 µs to 26 s.
     Histogram::new(exponential_buckets(0.000_05, 2.0, 20))
@@ -112,6 +116,10 @@ impl Metrics {
         metrics.register_cycle();
         metrics.register_calls();
         metrics.register_state();
+        // A rate that begins with a first call needs a zero before it.
+        for method in [Method::GET, Method::POST, Method::PATCH, Method::DELETE] {
+            metrics.calls.get_or_create(&call_labels(&method, Answer::Done));
+        }
         metrics
     }
 
@@ -216,8 +224,7 @@ impl Metrics {
     }
 
     pub(crate) fn answered(&self, method: &Method, answer: Answer, took: Duration) {
-        let labels = [("method", method.to_string()), ("answer", answer.as_str().to_owned())];
-        self.calls.get_or_create(&labels).inc();
+        self.calls.get_or_create(&call_labels(method, answer)).inc();
         let label = [("answer", answer.as_str())];
         self.call_seconds.get_or_create(&label).observe(took.as_secs_f64());
     }

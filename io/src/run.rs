@@ -22,7 +22,7 @@ use muster_core::scheduler::{CycleOutcome, Scheduler};
 use rayon::ThreadPool;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::Receiver;
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 
 use self::outside::Outside;
 use crate::config::Parsed;
@@ -280,10 +280,12 @@ impl Loop {
             made[decision.op as usize] += 1;
         }
         let calls = calls(intents, &decisions);
-        if !calls.is_empty() {
+        let (cycle, count, took_us) = (self.cycle, calls.len(), took.as_micros() as u64);
+        if !decisions.is_empty() {
             let [binds, evictions, reserved, released] = made;
-            let (cycle, calls, took_us) = (self.cycle, calls.len(), took.as_micros() as u64);
-            info!(cycle, binds, evictions, reserved, released, calls, took_us, "cycle");
+            info!(cycle, binds, evictions, reserved, released, calls = count, took_us, "cycle");
+        } else if count > 0 {
+            debug!(cycle, calls = count, took_us, "cycle without a decision");
         }
         self.outside.desk.make(calls);
     }

@@ -90,13 +90,26 @@ impl Muster {
         text.and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("no address in {log}"))
     }
 
-    /// The sum of a metric over all its labels.
+    /// The sum of a metric over all its labels; zero for one that has none yet, but it must exist.
     pub fn metric(&self, name: &str) -> f64 {
         let (_, text) = self.get("/metrics");
+        let family = name.split('{').next().unwrap_or(name).trim_end_matches("_total");
+        assert!(text.contains(&format!("# TYPE {family} ")), "there is no metric {family}");
         let lines = text.lines().filter(|line| {
             line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' ']))
         });
         lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+    }
+}
+
+/// With this in the environment whatever the scheduler says is shown in the end.
+const SHOW: &str = "MUSTER_TEST_LOG";
+
+impl Drop for Muster {
+    fn drop(&mut self) {
+        if std::env::var_os(SHOW).is_some() || std::thread::panicking() {
+            eprintln!("---- {} said:\n{}", self.server.name(), self.server.log());
+        }
     }
 }
 

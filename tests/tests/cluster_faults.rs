@@ -58,6 +58,7 @@ fn a_standby_takes_over_from_a_killed_leader_within_the_lease_and_two_seconds() 
         let calls = standby.metric("muster_calls_total");
         assert!(calls < 0.5, "a standby makes no calls, not {calls}");
         let nodes_heard = standby.metric("muster_watch_events_total{kind=\"Node\"}");
+        assert!(nodes_heard > 1.5, "it heard of the nodes");
         drop(leader);
         let killed = Instant::now();
         make_gang(space, "second", 20, one_cpu()).await;
@@ -147,6 +148,7 @@ fn a_watch_whose_place_is_gone_begins_anew_and_misses_nothing() {
         let placed = places(space, "meanwhile-").await;
         assert!(placed.values().flatten().all(|node| *node != gone), "{placed:?}");
         check_room(space, 100).await;
+        assert!(muster.server().log().contains("beginning anew"), "it was told 410");
     });
 }
 
@@ -186,6 +188,7 @@ fn a_settled_cluster_costs_the_api_server_nothing() {
             ((after - before).abs() < 0.5).then_some(after)
         });
         let quiet = quiet.await;
+        assert!(quiet > 50.0, "calls are counted");
         tokio::time::sleep(Duration::from_secs(5)).await;
         assert!((counted(&muster) - quiet).abs() < 0.5);
     });

@@ -149,7 +149,10 @@ impl Watch {
                     self.missing().await?;
                     tokio::time::sleep(LOOK_AGAIN).await;
                 }
-                Fate::Anew => return Ok(()),
+                Fate::Anew => {
+                    info!(kind = %self.kind, "the place of the watch is gone; beginning anew");
+                    return Ok(());
+                }
                 Fate::Again => {
                     failures += 1;
                     warn!(kind = %self.kind, %error, "the watch broke; trying again");
@@ -297,10 +300,13 @@ enum Fate {
 
 fn fate(error: &watcher::Error, list: List) -> Fate {
     use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
-    let (InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error)) = error else {
-        return Fate::Again;
+    let status = match error {
+        watcher::Error::WatchError(status) => status,
+        InitialListFailed(kube::Error::Api(status))
+        | WatchStartFailed(kube::Error::Api(status))
+        | WatchFailed(kube::Error::Api(status)) => status,
+        _ => return Fate::Again,
     };
-    let kube::Error::Api(status) = error else { return Fate::Again };
     match status.code {
         404 => Fate::Missing,
         410 => Fate::Anew,
