@@ -28,11 +28,13 @@ pub enum Release {
     BindFailed,
     /// The cycle ended, and reservations do not outlive it here.
     Forgotten,
+    /// The one that leads no longer holds it.
+    Withdrawn,
 }
 
 impl Release {
     /// Every cause, in the order of declaration.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Deadline,
         Self::NodeGone,
         Self::Overbooked,
@@ -44,6 +46,7 @@ impl Release {
         Self::BoundElsewhere,
         Self::BindFailed,
         Self::Forgotten,
+        Self::Withdrawn,
     ];
 
     /// The stable code used in results.
@@ -60,6 +63,7 @@ impl Release {
             Self::BoundElsewhere => "bound-elsewhere",
             Self::BindFailed => "bind-failed",
             Self::Forgotten => "forgotten",
+            Self::Withdrawn => "withdrawn",
         }
     }
 
@@ -77,6 +81,7 @@ impl Release {
             Self::BoundElsewhere => "the pod is on another node",
             Self::BindFailed => "its bind failed",
             Self::Forgotten => "reservations end with the cycle",
+            Self::Withdrawn => "the scheduler that leads no longer holds it",
         }
     }
 }

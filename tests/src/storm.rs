@@ -206,8 +206,8 @@ impl Storm {
                 let event = ClusterDelta::PodGroup(Box::new(facts.clone()));
                 self.tell_now(event);
             }
-            // Claims and statuses of queues are no part of this world.
-            Intent::FixClaim { .. } | Intent::QueueStatus { .. } => {}
+            // Claims, statuses of queues and conditions of pods are no part of this world.
+            Intent::FixClaim { .. } | Intent::QueueStatus { .. } | Intent::Unscheduled { .. } => {}
         }
     }
 

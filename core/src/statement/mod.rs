@@ -140,7 +140,7 @@ impl Statement {
     pub fn spare(&mut self, cluster: &mut Cluster<'_, '_>, task: Entity) -> Result {
         expect_status(cluster, task, "spare", &[TaskStatus::Releasing])?;
         if cluster.task(task).assumed.0 == Some(Assumption::Evicting) {
-            self.write(cluster, task, None, None);
+            self.write(cluster, task, None, Why::Placed);
         }
         Ok(())
     }

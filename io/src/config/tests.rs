@@ -1,7 +1,9 @@
 //! The format from the outside: what is taken, what is refused and in which words.
 
 use muster_core::config::catalog;
-use muster_core::config::{ArgumentValue, Gate, Persistence, PipelineConfig, PluginConfig, Tuning};
+use muster_core::config::{
+    ArgumentValue, EvictionMode, Gate, Persistence, PipelineConfig, PluginConfig, Tuning,
+};
 use proptest::prelude::*;
 
 use super::*;
@@ -78,6 +80,7 @@ fn every_kind_of_argument_and_every_section_is_taken() {
             action_budget_ms: Some(500),
             jobs_per_queue: Some(100),
             period_ms: 90_000,
+            eviction: EvictionMode::Delete,
         }
     );
     let warned = |text: &str| parsed.warnings.iter().any(|warning| warning.contains(text));

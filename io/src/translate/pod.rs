@@ -93,17 +93,23 @@ fn annotated(
     Ok(node.map(|node| AnnotatedNode { node, evicted: is_true(EVICTION_OCCURRED) }))
 }
 
-/// Writes the annotations that tell of a reservation, or removes them; no other key is touched. True
-/// if any of them changed.
-pub(crate) fn annotate(metadata: &mut Metadata, reservation: Option<&AnnotatedNode>) -> bool {
+/// The annotations that tell of a reservation; those without a value are to be removed.
+pub(crate) fn annotations(
+    reservation: Option<&AnnotatedNode>,
+) -> [(&'static str, Option<String>); 3] {
     let yes = || "true".to_owned();
-    let wanted = [
+    [
         (PIPELINED_STATUS, reservation.map(|_| yes())),
         (PIPELINED_NODE, reservation.map(|held| held.node.to_string())),
         (EVICTION_OCCURRED, reservation.filter(|held| held.evicted).map(|_| yes())),
-    ];
+    ]
+}
+
+/// Writes the annotations that tell of a reservation, or removes them; no other key is touched. True
+/// if any of them changed.
+pub(crate) fn annotate(metadata: &mut Metadata, reservation: Option<&AnnotatedNode>) -> bool {
     let mut changed = false;
-    for (key, value) in wanted {
+    for (key, value) in annotations(reservation) {
         changed |= metadata.annotations.get(key) != value.as_ref();
         match value {
             Some(value) => drop(metadata.annotations.insert(key.to_owned(), value)),

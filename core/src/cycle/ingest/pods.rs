@@ -238,9 +238,10 @@ impl Intake<'_, '_> {
         let held =
             item.assumed.0.is_none().then(|| reserved(&observed, news, persistence)).flatten();
         let job = item.membership.job.filter(|_| confirmed);
-        let kept = |node: Entity| item.assumed.0.is_some() || held.is_some_and(|it| it.node == node);
+        let kept =
+            |node: Entity| item.assumed.0.is_some() || held.is_some_and(|it| it.node == node);
         let end = item.nomination.0.and_then(|record| {
-            let withdrawn = Some(End::Released(Release::BoundElsewhere));
+            let withdrawn = Some(End::Released(Release::Withdrawn));
             end_of(record.node, &observed).or(withdrawn.filter(|_| !kept(record.node)))
         });
         if let Some(held) = held {
@@ -353,7 +354,7 @@ pub(super) fn give_up(mut intake: Intake<'_, '_>) {
         let said = held.map(|held| Assumption::Pipelined(held.node)).filter(there);
         if item.assumed.0 != said {
             intake.dirty.vacant.extend(item.home());
-            cluster.end_reservation(task, End::Released(Release::BoundElsewhere));
+            cluster.end_reservation(task, End::Released(Release::Withdrawn));
             cluster.assume(task, said);
             if let (Some(_), Some(Annotated { node, evicted })) = (said, held) {
                 cluster.restore_reservation(task, node, evicted);
