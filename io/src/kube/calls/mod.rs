@@ -1,8 +1,8 @@
 //! What the scheduler wants, carried out: one task a call, a bounded number at a time.
 //!
 //! `tray` keeps calls about one object in order and holds reports back for a moment, so that several
-//! become one; [`desk`] starts them; [`office`] issues one call, again and again while the trouble is
-//! transient; `bind`, `evict`, `claim`, `pod`, `group`, `queue` and [`event`] know what each call
+//! become one; `desk` starts them; `office` issues one call, again and again while the trouble is
+//! transient; `bind`, `evict`, `claim`, `pod`, `group`, `queue` and `event` know what each call
 //! looks like.
 
 pub(crate) mod desk;
