@@ -228,6 +228,8 @@ pub(crate) fn pod(
         phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },
         node: node.map(|node| format!("n{node}").as_str().into()),
         nominated: None,
+        annotated: None,
+        version: None,
         deleting: false,
     }))
 }

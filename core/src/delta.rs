@@ -229,6 +229,9 @@ pub struct PodFacts {
     pub key: ObjectKey,
     /// Object uid: a pod of the same name with another uid is another pod.
     pub uid: Name,
+    /// `metadata.resourceVersion`, which grows with every change of the object. Of one pod nothing
+    /// older than what is known is taken in; none is taken in order of arrival.
+    pub version: Option<u64>,
     /// Creation time.
     pub created: TimeMs,
     /// Whose pod it is.
@@ -265,6 +268,8 @@ pub struct PodFacts {
     pub node: Option<Name>,
     /// `status.nominatedNodeName`.
     pub nominated: Option<Name>,
+    /// The reservation its annotations tell of.
+    pub annotated: Option<AnnotatedNode>,
     /// Has a deletion timestamp.
     pub deleting: bool,
 }
@@ -277,6 +282,16 @@ pub enum PreemptionPolicy {
     LowerPriority,
     /// It waits for free room.
     Never,
+}
+
+/// Annotations `volcano.sh/pipelined-status`, `volcano.sh/pipelined-node` and
+/// `volcano.sh/eviction-occurred`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnnotatedNode {
+    /// The node held for the pod.
+    pub node: Name,
+    /// Were pods evicted for it?
+    pub evicted: bool,
 }
 
 /// Where a pod may go and would like to go.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::delta::GroupPhase;
+use crate::delta::{AnnotatedNode, GroupPhase};
 use crate::ids::{Name, ObjectKey};
 use crate::status::{GroupReport, QueueReport};
 use crate::verdict::Reason;
@@ -48,6 +48,16 @@ pub enum Intent {
         uid: Name,
         /// The node held for it.
         node: Option<Name>,
+    },
+    /// Write the annotations that tell of the room held for a pod, in one merge patch that touches
+    /// no other key; none removes them.
+    Annotate {
+        /// The pod.
+        pod: ObjectKey,
+        /// Its uid.
+        uid: Name,
+        /// The node held for it.
+        reservation: Option<AnnotatedNode>,
     },
     /// Write the pod's condition `PodScheduled=False`; given when the pod begins to wait, or waits for
     /// another class of reason. Numbers in the message that only moved give none.
@@ -100,7 +110,7 @@ pub struct Decision {
     pub job: ObjectKey,
     /// For an eviction: the job it makes room for.
     pub beneficiary: Option<ObjectKey>,
-    /// For an eviction: why.
+    /// Why a pod is evicted, or why room is given up.
     pub reason: Option<String>,
 }
 

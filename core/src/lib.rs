@@ -8,6 +8,7 @@ pub mod ids;
 pub mod delta;
 pub mod status;
 pub mod intent;
+pub mod reservation;
 pub mod config;
 pub mod kernel;
 pub mod near;

@@ -21,12 +21,13 @@ use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::intent::{Decision, Intent};
 use crate::near::Near;
 use crate::policy::Policies;
+use crate::reservation::ReservationCounts;
 use crate::resource::Quantity;
 use crate::status::{Condition, QueueReport};
 use crate::verdict::Reason;
 use crate::world::{
     self, Budgets, ChangeLog, ClusterTotals, ClusterUse, Directory, DomainIndex, Images, Names,
-    NodeGroups, PriorityClasses, Quotas, Symbols, Volumes,
+    NodeGroups, PriorityClasses, Quotas, Reservations, Symbols, Volumes,
 };
 
 /// A scheduler with all it knows.
@@ -103,6 +104,7 @@ impl Scheduler {
         world.insert_resource(policies);
         world.insert_resource(names);
         world.insert_resource(Settings::new(config));
+        world.insert_resource(Reservations::new(config.pipeline));
         ingest::found(&mut world);
         Self { world, schedule: cycle::schedule(config), pool, settled: Settled::No }
     }
@@ -123,6 +125,7 @@ impl Scheduler {
     /// Drains the deltas and runs the configured actions once. If nothing was fed, the last cycle
     /// decided nothing and no pause has ended, there is nothing to do and nothing is done.
     pub fn run_cycle(&mut self, now: TimeMs) -> CycleOutcome {
+        self.world.resource_mut::<Reservations>().now = now;
         let quiet = match self.settled {
             Settled::No => false,
             Settled::Until(due) => due.is_none_or(|due| now < due),
@@ -181,9 +184,16 @@ impl Scheduler {
         aside.iter().map(|(object, reason)| (object.clone(), reason.clone())).collect()
     }
 
+    /// How many reservations were made, restored, confirmed and given up, by cause.
+    pub fn reservations(&self) -> ReservationCounts {
+        self.world.resource::<Reservations>().counts
+    }
+
     /// Every total that differs from its recomputation, in words; empty is right.
     pub fn audit(&mut self) -> Vec<String> {
-        world::audit(&mut self.world)
+        let mut faults = world::audit(&mut self.world);
+        faults.extend(world::audit_reservations(&mut self.world));
+        faults
     }
 
     /// The world itself, for tests that look inside.
@@ -223,12 +233,30 @@ pub struct PodView {
     pub job: Option<ObjectKey>,
     /// Why it waits, if it does: its own reason, else its job's.
     pub reason: Option<Reason>,
-    /// The same for people.
+    /// The same for people; the same situation gives the same text.
     pub message: Option<String>,
     /// The reason of its condition `PodScheduled=False`: `Schedulable` if it would have a place but
     /// for the rest of its gang, else `Unschedulable`. None if it does not wait, or is gated: then
     /// the condition is not the scheduler's.
     pub unscheduled: Option<&'static str>,
+    /// The room held for it, if any.
+    pub reservation: Option<ReservationView>,
+}
+
+/// Room held for a pod, as the scheduler sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReservationView {
+    /// Where.
+    pub node: Name,
+    /// Since when.
+    pub since: TimeMs,
+    /// Given up at this time if the room is not free by then.
+    pub until: TimeMs,
+    /// Were pods evicted for it?
+    pub evicted: bool,
+    /// Pods on that node that are leaving, sorted by key; none where the room is free and the rest of
+    /// the gang is waited for.
+    pub waits_for: Vec<ObjectKey>,
 }
 
 /// A job as the scheduler sees it.
@@ -250,7 +278,8 @@ pub struct JobView {
     pub pending: u32,
     /// Why it waits, if it does.
     pub reason: Option<Reason>,
-    /// The same for people, with numbers.
+    /// The same for people, with numbers. Where room is held it ends with the time left: unlike the
+    /// condition, which is written, it changes with every look.
     pub message: Option<String>,
     /// Conditions as last told to the outside, or read from it.
     pub conditions: Vec<Condition>,

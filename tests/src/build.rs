@@ -113,6 +113,8 @@ pub fn pod(name: &str) -> Built<PodFacts> {
         phase: PodPhase::Pending,
         node: None,
         nominated: None,
+        annotated: None,
+        version: None,
         deleting: false,
     })
 }

@@ -8,6 +8,7 @@ pub mod policy;
 pub mod shape;
 pub mod cluster;
 pub mod outside;
+pub mod storm;
 pub mod source;
 pub mod control_plane;
 pub mod process;

@@ -24,7 +24,7 @@ impl Dice {
     }
 
     /// One throw of a die with so many sides, counted from zero.
-    fn throw(&mut self, sides: u8) -> u8 {
+    pub(crate) fn throw(&mut self, sides: u8) -> u8 {
         let throw = self.throws.get(self.next).copied().unwrap_or(0);
         self.next = (self.next + 1) % self.throws.len().max(1);
         throw % sides
@@ -117,6 +117,9 @@ impl Outside {
             }
             Intent::Nominate { pod, uid, node } => {
                 self.change(&pod, &uid, |pod| pod.nominated = node)
+            }
+            Intent::Annotate { pod, uid, reservation } => {
+                self.change(&pod, &uid, |pod| pod.annotated = reservation)
             }
             // Claims, statuses of queues and conditions of pods are no part of this world.
             Intent::FixClaim { .. } | Intent::QueueStatus { .. } | Intent::Unscheduled { .. } => {

@@ -417,7 +417,7 @@ mod tests {
 
     use super::*;
     use crate::config::catalog;
-    use crate::config::{Arguments, Gates, PluginConfig, SchedulerConfig};
+    use crate::config::{Arguments, Gates, PipelineConfig, PluginConfig, SchedulerConfig};
     use crate::statement::Statement;
     use crate::statement::tests::{Step, perform, step, world};
     use crate::world::{Cluster, Names};
@@ -437,8 +437,12 @@ mod tests {
             "network-topology-aware",
         ];
         let tier = names.map(plugin).to_vec();
-        let config =
-            SchedulerConfig { actions: Vec::new(), tiers: vec![tier], tuning: Tuning::default() };
+        let config = SchedulerConfig {
+            actions: Vec::new(),
+            tiers: vec![tier],
+            tuning: Tuning::default(),
+            pipeline: PipelineConfig::default(),
+        };
         let mut names = world.resource_mut::<Names>();
         let policies = Policies::new(&config, &mut names.0);
         world.insert_resource(policies);

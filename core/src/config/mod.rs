@@ -17,6 +17,8 @@ pub struct SchedulerConfig {
     pub tiers: Vec<Vec<PluginConfig>>,
     /// How the cycle uses the machine.
     pub tuning: Tuning,
+    /// How reservations are kept.
+    pub pipeline: PipelineConfig,
 }
 
 /// One action to run.
@@ -245,5 +247,58 @@ impl Default for Tuning {
             period_ms: 1000,
             eviction: EvictionMode::Delete,
         }
+    }
+}
+
+/// The `pipeline:` section: how long room is held for a pod, and where that is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PipelineConfig {
+    /// Where reservations are written down for a scheduler that starts anew.
+    pub persistence: Persistence,
+    /// Longest time room is held, or a call goes unanswered, in milliseconds.
+    pub deadline_ms: i64,
+}
+
+impl Default for PipelineConfig {
+    fn default() -> Self {
+        Self { persistence: Persistence::NominatedNode, deadline_ms: 600_000 }
+    }
+}
+
+/// Where reservations are written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Persistence {
+    /// In `status.nominatedNodeName` of the pod.
+    NominatedNode,
+    /// In annotations of the pod.
+    Annotations,
+    /// In both; the annotations count where they disagree.
+    Both,
+    /// Nowhere: they are forgotten at the end of each cycle. For comparisons.
+    None,
+}
+
+impl Persistence {
+    /// Every value, in the order the documents list them.
+    pub const ALL: [Self; 4] = [Self::NominatedNode, Self::Annotations, Self::Both, Self::None];
+
+    /// The word used in the file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NominatedNode => "nominatedNode",
+            Self::Annotations => "annotations",
+            Self::Both => "both",
+            Self::None => "none",
+        }
+    }
+
+    /// Is `status.nominatedNodeName` written and read?
+    pub fn nominates(self) -> bool {
+        matches!(self, Self::NominatedNode | Self::Both)
+    }
+
+    /// Are annotations written and read?
+    pub fn annotates(self) -> bool {
+        matches!(self, Self::Annotations | Self::Both)
     }
 }

@@ -2,6 +2,8 @@
 
 mod topology;
 
+use std::collections::BTreeMap;
+
 use bevy_ecs::entity::Entity;
 
 use super::drive::Scene;
@@ -14,16 +16,44 @@ use crate::statement::{Checkpoint, Statement};
 use crate::verdict::{Reason, Verdict};
 use crate::world::TaskStatus;
 
-/// A gang that is covered, but not by what is free now.
+/// Nodes named in a message.
+const NODES_NAMED: usize = 3;
+
+/// A gang that is covered, but not by what is free now. How long it may wait is not said here: the
+/// text stays as it is while the situation does.
 pub(crate) fn waiting(scene: &Scene<'_, '_>, job: Entity) -> Verdict {
-    let counts = scene.cluster.job(job).counts;
-    let message = format!(
-        "room is held for {} pods on nodes that are being freed; {} of {} have a place",
-        counts.pipelined(),
-        counts.ready(),
-        scene.cluster.job(job).spec.min_available
-    );
+    let item = scene.cluster.job(job);
+    let mut nodes = BTreeMap::new();
+    for &task in &item.members.0 {
+        let task = scene.cluster.task(task);
+        let (TaskStatus::Pipelined, Some(node)) = task.status() else { continue };
+        let node = scene.cluster.node(node);
+        if !task.request.0.fits(&node.idle.0) || !task.tail.0.fits(&node.tails.idle) {
+            let leaving = Dim::PODS.lane().map_or(0, |lane| node.releasing.0.0[lane]);
+            nodes.insert(node.place.ordinal, (&node.identity.name, leaving));
+        }
+    }
+    let held = item.counts.pipelined();
+    let leaving: i64 = nodes.values().map(|node| node.1).sum();
+    let names: Vec<&str> = nodes.values().take(NODES_NAMED).map(|node| &**node.0).collect();
+    let names = names.join(", ");
+    let more = match nodes.len().saturating_sub(NODES_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = match leaving {
+        0 => format!("room is held for {}", pods(held.into())),
+        _ => format!(
+            "room is held for {}, waiting for {} on {names}{more} to terminate",
+            pods(held.into()),
+            pods(leaving)
+        ),
+    };
     Verdict::new(Reason::WaitingForVictims, message)
+}
+
+fn pods(count: i64) -> String {
+    if count == 1 { "1 pod".to_owned() } else { format!("{count} pods") }
 }
 
 /// A gang that could not be placed.

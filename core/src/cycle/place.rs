@@ -12,6 +12,7 @@ use super::worksheet::{Open, Part, Sheet};
 use crate::class::ClassId;
 use crate::kernel::fit::Fit;
 use crate::policy::{Obstacle, Purpose, SearchSpace, Unit};
+use crate::reservation::Release;
 use crate::statement::{Plan, Statement};
 use crate::verdict::Verdict;
 use crate::world::{READY, TaskStatus};
@@ -36,6 +37,8 @@ pub(crate) struct Shortfall {
     pub(crate) classes: Vec<ClassId>,
     /// A queue's objection, with the class of tasks it was about.
     pub(crate) objection: Option<(ClassId, Verdict)>,
+    /// Tasks that have room held where they may not go any more, and found none elsewhere.
+    pub(crate) closed: Vec<Entity>,
 }
 
 impl Shortfall {
@@ -49,6 +52,7 @@ impl Shortfall {
         self.placed += other.placed;
         self.classes.extend(other.classes);
         self.objection = self.objection.take().or(other.objection);
+        self.closed.extend(other.closed);
     }
 }
 
@@ -247,23 +251,27 @@ fn tasks(
     let mut late = Late::default();
     let mut filling = Filling::of(scene, (job, part.subgroup), part.left(), scope.rows);
     while let Some(task) = part.pop().or_else(|| late.next(scene, &mut short)) {
-        let class = scene.cluster.task(task).membership.class;
-        // Nothing is freed while placing, so what one task of a class did not find no other will.
+        let item = scene.cluster.task(task);
+        let (class, held) = (item.membership.class, item.status().0 == TaskStatus::Pipelined);
+        // Nothing is freed while placing, so what one task of a class did not find no other will;
+        // unless room is held for it.
         let refused = short.objection.as_ref().is_some_and(|(of, _)| *of == class);
-        if refused {
-            continue;
-        }
-        if short.classes.contains(&class) {
-            late.keep(scene, task, class);
+        let failed = short.classes.contains(&class);
+        if (refused || failed) && !held {
+            if !refused {
+                late.keep(scene, task, class);
+            }
             continue;
         }
         match one(scene, statement, job, task, (&mut filling, scope.rows)) {
             Placement::Kept => {}
             Placement::Refused(objection) => {
                 short.objection.get_or_insert((class, objection));
+                short.closed.extend(held.then_some(task));
             }
             Placement::NoRoom => {
-                short.classes.push(class);
+                short.classes.extend((!failed).then_some(class));
+                short.closed.extend(held.then_some(task));
                 late.keep(scene, task, class);
             }
             Placement::Placed => {
@@ -413,7 +421,7 @@ fn redeem(
     let row = scene.cluster.node(node).place.row;
     // What is held for the task itself must not stand in its way.
     let start = statement.checkpoint();
-    let unpipelined = statement.unpipeline(&mut scene.cluster, task);
+    let unpipelined = statement.unpipeline(&mut scene.cluster, task, Release::Closed);
     debug_assert!(unpipelined.is_ok(), "the task was pipelined a moment ago");
     let bar = scene.ranking(class).bar_of_held(row);
     if bar.is_closed() {

@@ -1,9 +1,10 @@
-//! Ends a cycle: what changed in the status of PodGroups, queues and waiting pods becomes intents,
-//! memory that is no longer needed is given back.
+//! Ends a cycle: what changed in reservations and in the status of PodGroups, queues and waiting pods
+//! becomes intents, memory that is no longer needed is given back.
 //!
 //! Reads: job counts, queue use. Writes: phases, verdicts of jobs that need nothing any more.
 
 mod groups;
+mod mirror;
 mod queues;
 mod waits;
 
@@ -17,7 +18,7 @@ pub(crate) use queues::ToldQueues;
 pub(super) use waits::tell_waits;
 
 /// When the next cycle is due even if nothing happens: the end of the first pause, or of the first
-/// patience, of a job.
+/// patience, of a job, of a reservation, or of the wait for an answer.
 #[derive(Clone, Copy, Debug, Default, Resource)]
 pub(crate) struct NextDue(pub(crate) Option<TimeMs>);
 
@@ -26,8 +27,10 @@ pub(super) fn reflect(
     mut due: ResMut<'_, NextDue>,
     mut told: ResMut<'_, ToldQueues>,
 ) {
+    mirror::reflect(&mut scene);
     let alarm = scene.alarm.0.take().filter(|&time| time > scene.now.0);
-    due.0 = [next_due(&scene), alarm].into_iter().flatten().min();
+    let waits_end = scene.cluster.next_due();
+    due.0 = [next_due(&scene), alarm, waits_end].into_iter().flatten().min();
     groups::reflect(&mut scene);
     queues::reflect(&mut scene, &mut told);
     scene.rankings.end_cycle();

@@ -4,6 +4,8 @@
 //!
 //! Reads: node rows that changed since the last cycle. Writes: assumptions, through a Statement.
 
+use std::collections::BTreeMap;
+
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Local, Res, ResMut};
 
@@ -11,6 +13,7 @@ use super::Outcome;
 use super::ingest::Dirty;
 use crate::kernel::overbooked::overbooked;
 use crate::policy::Policies;
+use crate::reservation::Release;
 use crate::resource::Lanes;
 use crate::statement::Statement;
 use crate::world::{ChangeLog, Cluster, LogMark, NodeColumns, TaskStatus};
@@ -27,17 +30,21 @@ pub(super) fn release(
     if rows.is_empty() {
         return;
     }
-    let mut statement = Statement::new("allocate");
     let nodes: Vec<Entity> =
         rows.iter().map(|&row| cluster.columns().entities[row as usize]).collect();
+    let mut held = held_on(&cluster, &nodes);
+    let mut statement = Statement::new("allocate");
     for node in nodes {
-        for (task, job) in held_on(&cluster, &policies, node) {
+        let present = cluster.node(node).identity.present;
+        let cause = if present { Release::Overbooked } else { Release::NodeGone };
+        let tasks = held.remove(&node).unwrap_or_default();
+        for held in last_first(&cluster, &policies, tasks) {
             if !is_overbooked(&cluster, node) {
                 break;
             }
-            give_up(&mut cluster, &policies, &mut statement, task, job);
+            give_up(&mut cluster, &policies, &mut statement, held, cause);
         }
-        if !cluster.node(node).identity.present {
+        if !present {
             // Nobody may need it any more; the next batch finds out.
             dirty.vacant.push(node);
         }
@@ -89,43 +96,58 @@ fn is_overbooked(cluster: &Cluster<'_, '_>, node: Entity) -> bool {
     over(&cluster.columns(), row)
 }
 
-/// Tasks the node is held for, with their jobs, the one to give up first in front.
-fn held_on(
+/// Tasks these nodes are held for. Looks at the members of jobs that hold anything, and at nobody
+/// else.
+fn held_on(cluster: &Cluster<'_, '_>, nodes: &[Entity]) -> BTreeMap<Entity, Vec<Entity>> {
+    let mut held: BTreeMap<Entity, Vec<Entity>> =
+        nodes.iter().map(|&node| (node, Vec::new())).collect();
+    for job in cluster.jobs.iter().filter(|job| job.counts.pipelined() > 0) {
+        for &task in &job.members.0 {
+            if let (TaskStatus::Pipelined, Some(node)) = cluster.task(task).status()
+                && let Some(tasks) = held.get_mut(&node)
+            {
+                tasks.push(task);
+            }
+        }
+    }
+    held
+}
+
+/// Tasks with their jobs, the one to give up first in front.
+pub(super) fn last_first(
     cluster: &Cluster<'_, '_>,
     policies: &Policies,
-    node: Entity,
+    tasks: impl IntoIterator<Item = Entity>,
 ) -> Vec<(Entity, Option<Entity>)> {
-    let mut held: Vec<_> = cluster
-        .tasks
-        .iter()
-        .filter(|task| task.status() == (TaskStatus::Pipelined, Some(node)))
-        .map(|task| {
-            let job = task.membership.job;
-            let job_key = job.map(|job| policies.job_key(cluster, &cluster.job(job)));
-            ((job_key, policies.task_key(&task)), task.entity, job)
-        })
-        .collect();
+    let keyed = |task: Entity| {
+        let item = cluster.task(task);
+        let job = item.membership.job;
+        let job_key = job.map(|job| policies.job_key(cluster, &cluster.job(job)));
+        ((job_key, policies.task_key(&item)), task, job)
+    };
+    let mut held: Vec<_> = tasks.into_iter().map(keyed).collect();
     held.sort_by(|a, b| b.0.cmp(&a.0));
     held.into_iter().map(|(_, task, job)| (task, job)).collect()
 }
 
 /// Gives up one reservation, and the rest of the job's if it no longer reaches its minimum.
-fn give_up(
+pub(super) fn give_up(
     cluster: &mut Cluster<'_, '_>,
     policies: &Policies,
     statement: &mut Statement,
-    task: Entity,
-    job: Option<Entity>,
+    (task, job): (Entity, Option<Entity>),
+    cause: Release,
 ) {
     // A task that lost its reservation with the rest of its job is simply not pipelined any more.
-    if statement.unpipeline(cluster, task).is_err() {
+    if statement.unpipeline(cluster, task, cause).is_err() {
         return;
     }
     let Some(job) = job else { return };
-    if policies.job_pipelined(&cluster.job(job)) {
+    let item = cluster.job(job);
+    if policies.job_ready(&item) || policies.job_pipelined(&item) {
         return;
     }
     for task in policies.members_last_first(cluster, job) {
-        let _not_held = statement.unpipeline(cluster, task);
+        let _not_held = statement.unpipeline(cluster, task, Release::Uncovered);
     }
 }

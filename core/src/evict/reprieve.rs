@@ -10,6 +10,7 @@ use bevy_ecs::entity::Entity;
 
 use crate::class::ClassId;
 use crate::cycle::drive::Scene;
+use crate::reservation::Release;
 use crate::statement::Statement;
 use crate::world::TaskStatus;
 
@@ -191,7 +192,7 @@ fn queue_agrees(
         }
         asked.push(class);
         let start = statement.checkpoint();
-        if statement.unpipeline(&mut scene.cluster, task).is_err() {
+        if statement.unpipeline(&mut scene.cluster, task, Release::Uncovered).is_err() {
             return true;
         }
         let job = scene.cluster.task(task).membership.job;

@@ -8,7 +8,7 @@ use bevy_ecs::system::RunSystemOnce;
 
 use super::{EvictPurpose, Evictor, Policies, Policy};
 use crate::config::{
-    ActionConfig, Arguments, Gates, PluginConfig, SchedulerConfig, Tuning, catalog,
+    ActionConfig, Arguments, Gates, PipelineConfig, PluginConfig, SchedulerConfig, Tuning, catalog,
 };
 use crate::delta::{
     BudgetFacts, ClusterDelta, Constraints, GroupPhase, NodeFacts, NodeGroupFacts, Ownership,
@@ -47,7 +47,12 @@ pub(crate) fn config(tier: Vec<PluginConfig>, actions: &[&str]) -> SchedulerConf
         arguments: Arguments::default(),
     };
     let actions = actions.iter().map(action).collect();
-    SchedulerConfig { actions, tiers: vec![tier], tuning: Tuning::default() }
+    SchedulerConfig {
+        actions,
+        tiers: vec![tier],
+        tuning: Tuning::default(),
+        pipeline: PipelineConfig::default(),
+    }
 }
 
 impl Bed {
@@ -191,6 +196,8 @@ impl Bed {
             phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },
             node: node.map(Name::from),
             nominated: None,
+            annotated: None,
+            version: None,
             deleting: false,
         };
         change(&mut facts);

@@ -5,13 +5,15 @@
 //! were tried; nothing leaves the process before [`Statement::commit`].
 
 use bevy_ecs::entity::Entity;
-use hashbrown::HashSet;
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry::{Occupied, Vacant};
 use rustc_hash::FxBuildHasher;
 
 use crate::ids::ObjectKey;
 use crate::intent::{Decision, DecisionOp, Intent};
+use crate::reservation::Release;
 use crate::scheduler::CycleOutcome;
-use crate::world::{Assumption, Cluster, LastTransaction, Pick, TaskStatus};
+use crate::world::{Assumption, Cluster, End, LastTransaction, Pick, TaskStatus};
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -28,9 +30,20 @@ struct Entry {
     task: Entity,
     before: Option<Assumption>,
     after: Option<Assumption>,
-    grounds: Option<Grounds>,
+    why: Why,
     /// Volumes it held before.
     picks: Vec<Pick>,
+}
+
+/// What is to be said of an operation.
+#[derive(Clone, Debug)]
+enum Why {
+    /// A place is taken or held: it speaks for itself.
+    Placed,
+    /// Room is given up.
+    Released(Release),
+    /// A task is evicted.
+    Evicted(Grounds),
 }
 
 /// Why a task is evicted, and for whom.
@@ -82,7 +95,7 @@ impl Statement {
     ) -> Result {
         let allowed = [TaskStatus::Pending, TaskStatus::Pipelined];
         expect_status(cluster, task, "allocate", &allowed)?;
-        self.write(cluster, task, Some(Assumption::Allocated(node)), None);
+        self.write(cluster, task, Some(Assumption::Allocated(node)), Why::Placed);
         Ok(())
     }
 
@@ -95,14 +108,19 @@ impl Statement {
     ) -> Result {
         let allowed = [TaskStatus::Pending, TaskStatus::Pipelined, TaskStatus::Allocated];
         expect_status(cluster, task, "pipeline", &allowed)?;
-        self.write(cluster, task, Some(Assumption::Pipelined(node)), None);
+        self.write(cluster, task, Some(Assumption::Pipelined(node)), Why::Placed);
         Ok(())
     }
 
-    /// Gives up the room held for a task.
-    pub fn unpipeline(&mut self, cluster: &mut Cluster<'_, '_>, task: Entity) -> Result {
+    /// Gives up the room held for a task. The cause is told and counted if nothing else follows.
+    pub fn unpipeline(
+        &mut self,
+        cluster: &mut Cluster<'_, '_>,
+        task: Entity,
+        cause: Release,
+    ) -> Result {
         expect_status(cluster, task, "unpipeline", &[TaskStatus::Pipelined])?;
-        self.write(cluster, task, None, None);
+        self.write(cluster, task, None, Why::Released(cause));
         Ok(())
     }
 
@@ -114,7 +132,7 @@ impl Statement {
         grounds: Grounds,
     ) -> Result {
         expect_status(cluster, task, "evict", &[TaskStatus::Bound, TaskStatus::Running])?;
-        self.write(cluster, task, Some(Assumption::Evicting), Some(grounds));
+        self.write(cluster, task, Some(Assumption::Evicting), Why::Evicted(grounds));
         Ok(())
     }
 
@@ -122,7 +140,7 @@ impl Statement {
     pub fn spare(&mut self, cluster: &mut Cluster<'_, '_>, task: Entity) -> Result {
         expect_status(cluster, task, "spare", &[TaskStatus::Releasing])?;
         if cluster.task(task).assumed.0 == Some(Assumption::Evicting) {
-            self.write(cluster, task, None, None);
+            self.write(cluster, task, None, Why::Placed);
         }
         Ok(())
     }
@@ -135,7 +153,7 @@ impl Statement {
             let item = cluster.task(task);
             let (TaskStatus::Allocated, Some(node)) = item.status() else { continue };
             if item.membership.job == Some(job) {
-                self.write(cluster, task, Some(Assumption::Pipelined(node)), None);
+                self.write(cluster, task, Some(Assumption::Pipelined(node)), Why::Placed);
             }
         }
     }
@@ -162,7 +180,7 @@ impl Statement {
     /// world they were saved from.
     pub fn recover(&mut self, cluster: &mut Cluster<'_, '_>, plan: &Plan) {
         for entry in &plan.0 {
-            self.write(cluster, entry.task, entry.after, entry.grounds.clone());
+            self.write(cluster, entry.task, entry.after, entry.why.clone());
         }
     }
 
@@ -184,12 +202,23 @@ impl Statement {
     /// Makes it so: places become binds under way, and every task whose state really changed gives
     /// its decision and its call, in the order it was first touched.
     pub fn commit(self, cluster: &mut Cluster<'_, '_>, outcome: &mut CycleOutcome) {
-        let mut seen = HashSet::with_capacity_and_hasher(self.log.len(), FxBuildHasher);
-        for entry in self.log {
-            // The first entry of a task holds what was assumed before the transaction.
-            if seen.insert(entry.task) {
-                settle(cluster, outcome, self.action, entry);
+        let evicts = self.log.iter().any(|entry| matches!(entry.why, Why::Evicted(_)));
+        let mut places = HashMap::with_capacity_and_hasher(self.log.len(), FxBuildHasher);
+        let mut touched: Vec<Touched> = Vec::with_capacity(self.log.len());
+        for Entry { task, before, why, .. } in self.log {
+            // The first entry of a task holds what was assumed before the transaction, the last one
+            // why it stands as it does now.
+            match places.entry(task) {
+                Vacant(place) => {
+                    place.insert(touched.len());
+                    touched.push(Touched { task, before, why });
+                }
+                Occupied(place) => touched[*place.get()].why = why,
             }
+        }
+        let origin = Origin { action: self.action, evicts };
+        for task in touched {
+            settle(cluster, outcome, origin, task);
         }
     }
 
@@ -198,12 +227,12 @@ impl Statement {
         cluster: &mut Cluster<'_, '_>,
         task: Entity,
         after: Option<Assumption>,
-        grounds: Option<Grounds>,
+        why: Why,
     ) {
         let picks = cluster.picks(task);
         let before = cluster.assume(task, after);
         if before != after {
-            self.log.push(Entry { task, before, after, grounds, picks });
+            self.log.push(Entry { task, before, after, why, picks });
         }
     }
 }
@@ -218,21 +247,37 @@ fn expect_status(
     if allowed.contains(&status) { Ok(()) } else { Err(StatementError { op, status }) }
 }
 
-/// Turns the final state of one task into its decision and call.
+/// What decisions of one transaction share.
+#[derive(Clone, Copy)]
+struct Origin {
+    action: &'static str,
+    /// Does it evict anybody?
+    evicts: bool,
+}
+
+/// A task a transaction has touched.
+struct Touched {
+    task: Entity,
+    /// What was assumed of it before the transaction.
+    before: Option<Assumption>,
+    /// What the last operation on it was for.
+    why: Why,
+}
+
+/// Turns the final state of one task into its decision, its call and its record.
 fn settle(
     cluster: &mut Cluster<'_, '_>,
     outcome: &mut CycleOutcome,
-    action: &'static str,
-    first: Entry,
+    Origin { action, evicts }: Origin,
+    Touched { task, before, why }: Touched,
 ) {
-    let task = first.task;
     let Ok(mut item) = cluster.tasks.get_mut(task) else { return };
     let after = item.assumed.0;
     *item.last = LastTransaction(None);
-    if after == first.before {
+    if after == before {
         return;
     }
-    let (op, node) = match (after, first.before) {
+    let (op, node) = match (after, before) {
         (Some(Assumption::Allocated(node) | Assumption::Binding(node)), _) => {
             cluster.assume(task, Some(Assumption::Binding(node)));
             (DecisionOp::Bind, node)
@@ -245,7 +290,33 @@ fn settle(
         },
         (None, _) => return,
     };
-    announce(cluster, outcome, Decided { action, op, task, node, grounds: first.grounds });
+    record(cluster, (task, op, node), &why, evicts);
+    announce(cluster, outcome, Decided { action, op, task, node, why });
+}
+
+/// Writes down what was decided: from now on it waits to be confirmed.
+fn record(
+    cluster: &mut Cluster<'_, '_>,
+    (task, op, node): (Entity, DecisionOp, Entity),
+    why: &Why,
+    evicts: bool,
+) {
+    let held = cluster.task(task).nomination.0.map(|record| record.node);
+    // A bind where the room was held keeps the record until it is answered.
+    if op != DecisionOp::Bind || held != Some(node) {
+        let cause = match why {
+            Why::Released(cause) => *cause,
+            // It has a place elsewhere, which it looks for only if its own is closed to it.
+            Why::Placed | Why::Evicted(_) => Release::Closed,
+        };
+        cluster.end_reservation(task, End::Released(cause));
+    }
+    match op {
+        DecisionOp::Bind => cluster.await_answer(task),
+        DecisionOp::Evict => cluster.begin_leaving(task),
+        DecisionOp::Pipeline => cluster.begin_reservation(task, node, evicts),
+        DecisionOp::Unpipeline => {}
+    }
 }
 
 /// A decision before it is put into words.
@@ -254,7 +325,7 @@ struct Decided {
     op: DecisionOp,
     task: Entity,
     node: Entity,
-    grounds: Option<Grounds>,
+    why: Why,
 }
 
 fn announce(cluster: &Cluster<'_, '_>, outcome: &mut CycleOutcome, decided: Decided) {
@@ -262,26 +333,29 @@ fn announce(cluster: &Cluster<'_, '_>, outcome: &mut CycleOutcome, decided: Deci
     let (pod, uid) = (task.identity.key.clone(), task.identity.uid.clone());
     let node = cluster.node(decided.node).identity.name.clone();
     let job = task.membership.job.map(|job| cluster.job(job).identity.key.object().clone());
-    let (beneficiary, reason) = decided
-        .grounds
-        .map_or((None, None), |grounds| (Some(grounds.beneficiary), Some(grounds.reason)));
-    if decided.op == DecisionOp::Bind {
-        for (claim, volume) in cluster.claims_to_fix(task.volumes) {
-            let claim = ObjectKey::new(pod.namespace.clone(), claim);
-            let (pod, node) = (pod.clone(), node.clone());
-            outcome.intents.push(Intent::FixClaim { claim, volume, node, pod });
+    let (beneficiary, reason) = match (decided.op, decided.why) {
+        (DecisionOp::Evict, Why::Evicted(grounds)) => {
+            (Some(grounds.beneficiary), Some(grounds.reason))
         }
-    }
-    outcome.intents.push(match decided.op {
-        DecisionOp::Bind => Intent::Bind { pod: pod.clone(), uid, node: node.clone() },
+        (DecisionOp::Unpipeline, Why::Released(cause)) => (None, Some(cause.describe().to_owned())),
+        _ => (None, None),
+    };
+    match decided.op {
+        DecisionOp::Bind => {
+            for (claim, volume) in cluster.claims_to_fix(task.volumes) {
+                let claim = ObjectKey::new(pod.namespace.clone(), claim);
+                let (pod, node) = (pod.clone(), node.clone());
+                outcome.intents.push(Intent::FixClaim { claim, volume, node, pod });
+            }
+            outcome.intents.push(Intent::Bind { pod: pod.clone(), uid, node: node.clone() });
+        }
         DecisionOp::Evict => {
-            Intent::Evict { pod: pod.clone(), uid, reason: reason.clone().unwrap_or_default() }
+            let (pod, reason) = (pod.clone(), reason.clone().unwrap_or_default());
+            outcome.intents.push(Intent::Evict { pod, uid, reason });
         }
-        DecisionOp::Pipeline => {
-            Intent::Nominate { pod: pod.clone(), uid, node: Some(node.clone()) }
-        }
-        DecisionOp::Unpipeline => Intent::Nominate { pod: pod.clone(), uid, node: None },
-    });
+        // What the pod is to say of its reservation is settled when the cycle ends.
+        DecisionOp::Pipeline | DecisionOp::Unpipeline => {}
+    }
     outcome.decisions.push(Decision {
         action: decided.action,
         op: decided.op,

@@ -8,7 +8,9 @@ use bevy_ecs::system::RunSystemOnce;
 use proptest::prelude::*;
 
 use super::{Checkpoint, Grounds, Plan, Statement};
-use crate::config::{Arguments, Gates, PluginConfig, SchedulerConfig, Tuning, catalog};
+use crate::config::{
+    Arguments, Gates, PipelineConfig, PluginConfig, SchedulerConfig, Tuning, catalog,
+};
 use crate::delta::{
     AccessModes, BindingMode, BudgetFacts, ClaimFacts, ClaimOrigin, ClaimState, ClusterDelta,
     Constraints, CsiNodeFacts, DomainFacts, DomainMember, GroupLimits, Heed, HostPort, NearFacts,
@@ -18,6 +20,7 @@ use crate::delta::{
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::intent::DecisionOp;
+use crate::reservation::Release;
 use crate::resource::{Quantity, ResourceList};
 use crate::scheduler::{CycleOutcome, Scheduler};
 use crate::world::{self, Cluster, TaskStatus};
@@ -69,6 +72,8 @@ fn pod(group: &str, index: usize, node: Option<&str>) -> ClusterDelta {
         phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },
         node: node.map(Name::from),
         nominated: None,
+        annotated: None,
+        version: None,
         deleting: false,
     }))
 }
@@ -267,7 +272,12 @@ pub(crate) fn world() -> World {
         arguments: Arguments::default(),
     };
     let tiers = vec![vec![groups]];
-    let config = SchedulerConfig { actions: Vec::new(), tiers, tuning: Tuning::default() };
+    let config = SchedulerConfig {
+        actions: Vec::new(),
+        tiers,
+        tuning: Tuning::default(),
+        pipeline: PipelineConfig::default(),
+    };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
     let mut scheduler = Scheduler::new(&config, Arc::new(pool));
     for index in 0..4 {
@@ -400,7 +410,7 @@ pub(crate) fn perform(cluster: &mut Cluster<'_, '_>, statement: &mut Statement, 
                 let _ = statement.evict(cluster, cast.tasks[task], grounds);
             }
             Step::Unpipeline(task) => {
-                let _ = statement.unpipeline(cluster, cast.tasks[task]);
+                let _ = statement.unpipeline(cluster, cast.tasks[task], Release::Uncovered);
             }
             Step::PipelineAll(job) => statement.pipeline_all_allocated(cluster, cast.jobs[job]),
             Step::Mark => marks.push(statement.checkpoint()),
@@ -466,5 +476,36 @@ proptest! {
         prop_assert_eq!(binds, binding);
         prop_assert!(after.iter().all(|state| state.0 != TaskStatus::Allocated));
         prop_assert_eq!(world::audit(&mut world), Vec::<String>::new());
+        prop_assert_eq!(world::audit_reservations(&mut world), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_attempt_that_is_undone_leaves_reservations_and_their_records_alone(
+        first in prop::collection::vec(step(), 0..30),
+        second in prop::collection::vec(step(), 0..30),
+    ) {
+        let mut world = world();
+        let records = |cluster: &Cluster<'_, '_>| {
+            let cast = Cast::of(cluster);
+            let counts = cluster.reservations.counts;
+            let record = |&task: &Entity| cluster.task(task).nomination.0;
+            (counts, cast.tasks.iter().map(record).collect::<Vec<_>>())
+        };
+        let before = world.run_system_once(move |mut cluster: Cluster<'_, '_>| {
+            let mut statement = Statement::new("test");
+            perform(&mut cluster, &mut statement, &first);
+            statement.commit(&mut cluster, &mut CycleOutcome::default());
+            records(&cluster)
+        }).expect("runs");
+        let text = world::fingerprint(&mut world);
+        let after = world.run_system_once(move |mut cluster: Cluster<'_, '_>| {
+            let mut statement = Statement::new("test");
+            perform(&mut cluster, &mut statement, &second);
+            statement.discard(&mut cluster);
+            records(&cluster)
+        }).expect("runs");
+        prop_assert_eq!(after, before);
+        prop_assert_eq!(world::fingerprint(&mut world), text);
+        prop_assert_eq!(world::audit_reservations(&mut world), Vec::<String>::new());
     }
 }

@@ -15,7 +15,7 @@ use super::queue::QueueUse;
 use super::rows::{NodeReadOnlyItem, TaskReadOnlyItem};
 use super::stake::stake;
 use super::symbol::Symbol;
-use super::task::TaskStatus;
+use super::task::{Assumption, TaskStatus};
 use crate::class::Classes;
 use crate::near::{Near, Neighbours, Stay};
 use crate::resource::ResourceVec;
@@ -96,6 +96,33 @@ fn compare(
     faults
 }
 
+/// Every reservation that does not agree with its record, in words; empty is right. To be asked
+/// between transactions: records follow what is committed.
+///
+/// Room is held for exactly the tasks that have a record of it, where the record says; and what was
+/// made or read back is confirmed, given up or still held.
+pub fn audit_reservations(world: &mut World) -> Vec<String> {
+    world.run_system_cached(check_reservations).unwrap_or_else(|error| vec![error.to_string()])
+}
+
+fn check_reservations(cluster: Cluster<'_, '_>) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut held = 0;
+    for task in &cluster.tasks {
+        let record = task.nomination.0.map(|record| record.node);
+        held += u64::from(record.is_some());
+        let want = match task.assumed.0 {
+            Some(Assumption::Pipelined(node)) => Some(node),
+            // A bind keeps the record it began with until it is answered.
+            Some(Assumption::Binding(node)) => record.map(|_| node),
+            _ => None,
+        };
+        check(&mut faults, "reservation of", &task.identity.key, &record, &want);
+    }
+    check(&mut faults, "reservations", &"held", &cluster.reservations.counts.held(), &held);
+    faults
+}
+
 /// Who matches what, and how many of them are on each node.
 fn check_neighbours(
     faults: &mut Vec<String>,
@@ -113,7 +140,7 @@ fn check_neighbours(
         let (Some(node), status) = (task.home(), task.status().0) else { continue };
         let stay = match status {
             TaskStatus::Succeeded | TaskStatus::Failed | TaskStatus::Pending => continue,
-            TaskStatus::Releasing => Stay::Leaving,
+            TaskStatus::Releasing if !task.timing.stuck => Stay::Leaving,
             _ => Stay::Staying,
         };
         let neighbours = wanted.entry(node).or_default();
@@ -277,7 +304,7 @@ fn node_rooms(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, DomainTotals> {
                 room.idle.sub(&request);
             }
         }
-        if status == TaskStatus::Releasing {
+        if status == TaskStatus::Releasing && !task.timing.stuck {
             room.releasing.add(&request);
         }
     }

@@ -9,6 +9,7 @@ use super::budget::Budgets;
 use super::domain::DomainIndex;
 use super::groups::NodeGroups;
 use super::knots::DomainView;
+use super::reservation::Reservations;
 use super::rows::{
     Domain, DomainReadOnlyItem, Job, JobItem, JobReadOnlyItem, Node, NodeReadOnlyItem, Queue,
     QueueReadOnlyItem, Task, TaskReadOnlyItem,
@@ -34,6 +35,7 @@ pub struct Cluster<'w, 's> {
     pub images: ResMut<'w, Images>,
     pub volumes: ResMut<'w, Volumes>,
     pub budgets: ResMut<'w, Budgets>,
+    pub reservations: ResMut<'w, Reservations>,
 }
 
 /// References between entities are kept by ingest, which removes an entity only after the last

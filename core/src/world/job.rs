@@ -257,3 +257,19 @@ pub struct JobBackoff {
     /// How long the pause is that ends then.
     pub pause_ms: i64,
 }
+
+/// First pause after a bind failed twice in a row; it doubles with every further failure.
+const BACKOFF_FIRST_MS: i64 = 2_000;
+/// Longest pause.
+const BACKOFF_MAX_MS: i64 = 300_000;
+
+impl JobBackoff {
+    /// Counts a failure. The first is retried at once; from then on the job pauses.
+    pub fn fail(&mut self, now: TimeMs) {
+        self.failures += 1;
+        let doublings = self.failures.checked_sub(2).map(|more| more.min(16));
+        let pause = doublings.map(|more| (BACKOFF_FIRST_MS << more).min(BACKOFF_MAX_MS));
+        self.until = pause.map(|pause| TimeMs(now.0 + pause));
+        self.pause_ms = pause.unwrap_or(0);
+    }
+}

@@ -101,8 +101,10 @@ enum Charge {
 }
 
 impl Charge {
-    fn of(status: TaskStatus) -> Option<Self> {
+    /// What a task in that status takes; one that is stuck is not counted on to leave.
+    fn of(status: TaskStatus, stuck: bool) -> Option<Self> {
         match status {
+            TaskStatus::Releasing if stuck => Some(Self::Used),
             TaskStatus::Succeeded | TaskStatus::Failed | TaskStatus::Pending => None,
             TaskStatus::Pipelined => Some(Self::Held),
             TaskStatus::Releasing => Some(Self::Leaving),
@@ -134,6 +136,8 @@ struct Contribution {
     role: u16,
     subgroup: Option<u16>,
     gated: bool,
+    /// It is leaving, and nobody counts on it any more.
+    stuck: bool,
     request: ResourceVec,
     unasked: [i64; 2],
     marks: Marks,
@@ -152,6 +156,7 @@ impl Contribution {
             role: task.membership.role,
             subgroup: task.membership.subgroup,
             gated: task.traits.gated,
+            stuck: task.timing.stuck,
             request: ResourceVec { hot: task.request.0, tail: task.tail.0.clone() },
             unasked: task.traits.unasked,
             marks: task.marks.clone(),
@@ -254,7 +259,7 @@ impl Cluster<'_, '_> {
     fn post_node(&mut self, node: Entity, contribution: &Contribution, flow: Flow) {
         let Ok(mut node) = self.nodes.get_mut(node) else { return };
         flow.count(&mut node.tenants.0);
-        let Some(charge) = Charge::of(contribution.status) else { return };
+        let Some(charge) = Charge::of(contribution.status, contribution.stuck) else { return };
         let request = &contribution.request;
         let before = debt_of(&node);
         charge_node(&mut node, charge, request, flow);

@@ -12,6 +12,7 @@ mod job;
 mod queue;
 mod stake;
 mod quota;
+mod reservation;
 mod domain;
 mod knots;
 mod volume;
@@ -27,8 +28,8 @@ mod fingerprint;
 mod view;
 
 pub use around::{Around, Images};
-pub use audit::audit;
 pub(crate) use audit::group_uses;
+pub use audit::{audit, audit_reservations};
 pub use budget::{Budget, BudgetCounts, BudgetId, Budgets, Guards};
 pub use cluster::Cluster;
 pub use domain::{DomainIndex, DomainSpec, DomainSpot, DomainTotals, node_debt};
@@ -49,6 +50,8 @@ pub use node::{
 pub use queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse, WHOLE_SHARE};
 pub(crate) use quota::amount;
 pub use quota::{Quota, Quotas};
+pub(crate) use reservation::End;
+pub use reservation::{Annotated, Mirror, Nomination, Reservation, Reservations, Say, Timing};
 pub use rows::{
     Domain, DomainItem, DomainReadOnlyItem, Job, JobItem, JobReadOnlyItem, Node, NodeItem,
     NodeReadOnlyItem, Queue, QueueItem, QueueReadOnlyItem, Task, TaskItem, TaskReadOnlyItem,

@@ -15,6 +15,7 @@ use super::node::{
     Releasing, Tenants, Unasked, Used,
 };
 use super::queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse};
+use super::reservation::{Mirror, Nomination, Timing};
 use super::stake::JobStake;
 use super::task::{
     Assumed, Labels, LastTransaction, Membership, Observed, PrioritySource, Request, RequestTail,
@@ -61,6 +62,9 @@ pub struct Task {
     pub seat: &'static mut Seat,
     pub observed: &'static mut Observed,
     pub assumed: &'static mut Assumed,
+    pub nomination: &'static mut Nomination,
+    pub timing: &'static mut Timing,
+    pub mirror: &'static mut Mirror,
     pub last: &'static mut LastTransaction,
     pub since: &'static mut RunsSince,
     pub told: &'static mut ToldWait,

@@ -4,6 +4,7 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Component;
 use bytemuck::TransparentWrapper;
 
+use super::reservation::Annotated;
 use crate::class::ClassId;
 use crate::delta::{Ownership, PodPhase, PreemptionPolicy};
 use crate::ids::{Name, ObjectKey, TimeMs};
@@ -76,6 +77,8 @@ pub struct Observed {
     pub node: Option<Entity>,
     /// `status.nominatedNodeName`.
     pub nominated: Option<Entity>,
+    /// The reservation its annotations tell of.
+    pub annotated: Option<Annotated>,
     /// Has a deletion timestamp.
     pub deleting: bool,
 }
@@ -135,6 +138,8 @@ pub struct TaskIdentity {
     pub key: ObjectKey,
     /// Uid of the pod; empty until it is seen.
     pub uid: Name,
+    /// The newest version of the pod that was seen.
+    pub version: Option<u64>,
     /// Creation time.
     pub created: TimeMs,
     /// Number at the end of the pod's name, where the name has three parts or more: members of one
@@ -228,7 +233,7 @@ mod tests {
     use super::*;
 
     fn observed(phase: PodPhase, node: Option<Entity>, deleting: bool) -> Observed {
-        Observed { phase, node, nominated: None, deleting }
+        Observed { phase, node, deleting, ..Observed::default() }
     }
 
     #[test]

@@ -1,17 +1,21 @@
 //! What the outside may see: pods, jobs and queues as plain values, sorted by name.
 
+use std::collections::BTreeMap;
+
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Query, Res, World};
 
 use super::names::Names;
 use super::node::ClusterTotals;
 use super::queue::WHOLE_SHARE;
-use super::rows::{Job, Node, Queue, QueueReadOnlyItem, Task, TaskReadOnlyItem};
+use super::reservation::Reservations;
+use super::rows::{Job, JobReadOnlyItem, Node, Queue, QueueReadOnlyItem, Task, TaskReadOnlyItem};
 
 use super::task::{Assumption, TaskStatus};
-use crate::ids::Name;
+use crate::ids::{Name, ObjectKey};
+use crate::reservation::time_left;
 use crate::resource::{Dim, Quantity, ResourceNames, ResourceVec};
-use crate::scheduler::{Census, JobView, PodView, QueueView};
+use crate::scheduler::{Census, JobView, PodView, QueueView, ReservationView};
 use crate::verdict::{Reason, Verdict};
 
 /// Every pod, sorted by key.
@@ -25,6 +29,7 @@ fn view_pods(
     jobs: Query<'_, '_, Job>,
 ) -> Vec<PodView> {
     let name = |node: Entity| nodes.get(node).ok().map(|node| node.identity.name.clone());
+    let leaving = leaving(&tasks);
     let mut pods: Vec<PodView> = tasks
         .iter()
         .map(|task| {
@@ -35,20 +40,64 @@ fn view_pods(
             let job = task.membership.job.and_then(|job| jobs.get(job).ok());
             let verdict = job.as_ref().and_then(|job| job.verdict.0.as_ref());
             let wait = job.as_ref().and_then(|_| Wait::of(&task, verdict));
+            let reservation = task.nomination.0.filter(|_| held).and_then(|record| {
+                Some(ReservationView {
+                    node: name(record.node)?,
+                    since: record.since,
+                    until: record.until,
+                    evicted: record.evicted,
+                    waits_for: leaving.get(&record.node).cloned().unwrap_or_default(),
+                })
+            });
+            let message = match (wait, &reservation) {
+                (Some(Wait::ForRoom), Some(held)) => Some(waiting_for(held)),
+                (wait, _) => wait.map(|wait| wait.message(verdict, node.as_ref())),
+            };
             PodView {
                 key: task.identity.key.clone(),
                 status: status.as_str(),
                 reason: wait.map(|wait| wait.code(verdict)),
                 unscheduled: wait.and_then(Wait::condition),
-                message: wait.map(|wait| wait.message(verdict, node.as_ref())),
+                message,
                 nominated: node.clone().filter(|_| held),
                 node: node.filter(|_| !held).or(seen_on),
                 job: job.map(|job| job.identity.key.object().clone()),
+                reservation,
             }
         })
         .collect();
     pods.sort_by(|a, b| a.key.cmp(&b.key));
     pods
+}
+
+/// Pods that are leaving each node on which room is held, sorted by key.
+fn leaving(tasks: &Query<'_, '_, Task>) -> BTreeMap<Entity, Vec<ObjectKey>> {
+    let held = tasks.iter().filter_map(|task| task.nomination.0.map(|record| record.node));
+    let mut leaving: BTreeMap<Entity, Vec<ObjectKey>> =
+        held.map(|node| (node, Vec::new())).collect();
+    if leaving.is_empty() {
+        return leaving;
+    }
+    for task in tasks {
+        if let (TaskStatus::Releasing, Some(node)) = task.status()
+            && let Some(pods) = leaving.get_mut(&node)
+        {
+            pods.push(task.identity.key.clone());
+        }
+    }
+    for pods in leaving.values_mut() {
+        pods.sort();
+    }
+    leaving
+}
+
+/// What a pod with room held for it waits for.
+fn waiting_for(held: &ReservationView) -> String {
+    match held.waits_for.len() {
+        0 => format!("room is held for it on {}, waiting for its gang", held.node),
+        1 => format!("waiting for 1 pod on {} to terminate", held.node),
+        pods => format!("waiting for {pods} pods on {} to terminate", held.node),
+    }
 }
 
 /// How a pod waits.
@@ -137,7 +186,21 @@ pub fn jobs(world: &mut World) -> Vec<JobView> {
     world.run_system_cached(view_jobs).unwrap_or_default()
 }
 
-fn view_jobs(jobs: Query<'_, '_, Job>, queues: Query<'_, '_, Queue>) -> Vec<JobView> {
+fn view_jobs(
+    jobs: Query<'_, '_, Job>,
+    tasks: Query<'_, '_, Task>,
+    queues: Query<'_, '_, Queue>,
+    reservations: Res<'_, Reservations>,
+) -> Vec<JobView> {
+    let message = |job: &JobReadOnlyItem<'_, '_>| {
+        let verdict = job.verdict.0.as_ref()?;
+        let waits = verdict.reason == Reason::WaitingForVictims && job.counts.pipelined() > 0;
+        let members = job.members.0.iter().filter(|_| waits);
+        let records = members.filter_map(|&task| tasks.get(task).ok()?.nomination.0);
+        let first = records.map(|record| record.until).min();
+        let left = first.map(|until| time_left(until, reservations.now));
+        Some(format!("{}{}", verdict.message, left.unwrap_or_default()))
+    };
     let mut views: Vec<JobView> = jobs
         .iter()
         .map(|job| JobView {
@@ -152,7 +215,7 @@ fn view_jobs(jobs: Query<'_, '_, Job>, queues: Query<'_, '_, Queue>) -> Vec<JobV
             pipelined: job.counts.pipelined(),
             pending: job.counts.pending(),
             reason: job.verdict.0.as_ref().map(|verdict| verdict.reason),
-            message: job.verdict.0.as_ref().map(|verdict| verdict.message.clone()),
+            message: message(&job),
             conditions: job
                 .identity
                 .announced

@@ -9,7 +9,8 @@ use std::path::Path;
 use muster_core::config::EvictionMode;
 use muster_core::config::catalog::{self, ArgumentSpec, Support};
 use muster_core::config::{
-    ActionConfig, ArgumentValue, Arguments, Gate, Gates, PluginConfig, SchedulerConfig, Tuning,
+    ActionConfig, ArgumentValue, Arguments, Gate, Gates, Persistence, PipelineConfig, PluginConfig,
+    SchedulerConfig, Tuning,
 };
 use thiserror::Error;
 
@@ -44,6 +45,7 @@ pub fn report(source_name: &str, parsed: &Parsed, out: &mut dyn Write) -> io::Re
     write_actions(config, out)?;
     write_tiers(config, out)?;
     write_schedule(&config.tuning, out)?;
+    write_pipeline(&config.pipeline, out)?;
     write_list("Warnings", warnings, out)?;
     write_list("Notes", &advice::notes(config), out)
 }
@@ -145,9 +147,38 @@ fn write_schedule(tuning: &Tuning, out: &mut dyn Write) -> io::Result<()> {
             tuning.eviction == default.eviction,
         ),
     ];
-    writeln!(out, "\nUse of the machine:")?;
+    write_settings("Use of the machine", &lines, out)
+}
+
+fn write_pipeline(pipeline: &PipelineConfig, out: &mut dyn Write) -> io::Result<()> {
+    let default = PipelineConfig::default();
+    let kept = match pipeline.persistence {
+        Persistence::NominatedNode => "in the status of the pods, as nominatedNodeName",
+        Persistence::Annotations => "in annotations of the pods",
+        Persistence::Both => "in the status and in annotations of the pods",
+        Persistence::None => "nowhere: they end with the cycle",
+    };
+    let deadline_ms = u64::try_from(pipeline.deadline_ms).unwrap_or_default();
+    let lines = [
+        ("persistence", kept.to_owned(), pipeline.persistence == default.persistence),
+        (
+            "deadline",
+            format!("{} until room that is not free is given up", length(deadline_ms)),
+            pipeline.deadline_ms == default.deadline_ms,
+        ),
+    ];
+    write_settings("Reservations", &lines, out)
+}
+
+/// Keys with their values, and whether each is the default.
+fn write_settings(
+    title: &str,
+    lines: &[(&str, String, bool)],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "\n{title}:")?;
     for (key, value, is_default) in lines {
-        let mark = if is_default { " (default)" } else { "" };
+        let mark = if *is_default { " (default)" } else { "" };
         writeln!(out, "  {key:<17} {value}{mark}")?;
     }
     Ok(())

@@ -1,11 +1,12 @@
-//! The configuration file: Volcano's format in full, and a `schedule` section of our own.
+//! The configuration file: Volcano's format in full, and the sections `schedule` and `pipeline` of
+//! our own.
 //!
 //! Volcano skips what it does not know and goes on with defaults; a typing error then shows up weeks
 //! later as a job that was not scheduled as intended. Here every key, name and value is checked, all
 //! errors of a file are reported together, and what is valid but without effect is a warning.
 //!
 //! Reading order: the file becomes a `tree` of values with places, `reader` walks it, one module a
-//! section (`actions`, `tiers`, `schedule`, `metrics`) checks it against the core's catalog, and
+//! section (`actions`, `tiers`, `schedule`, `pipeline`, `metrics`) checks it against the core's catalog, and
 //! [`advice`] says what a valid policy leaves out, [`words`] what it means.
 
 pub mod error;
@@ -21,6 +22,7 @@ mod gang_aware;
 mod actions;
 mod tiers;
 mod schedule;
+mod pipeline;
 mod metrics;
 #[cfg(test)]
 mod tests;
@@ -55,7 +57,8 @@ tiers:
 ";
 
 /// The sections of the file.
-const SECTIONS: [&str; 5] = ["actions", "tiers", "configurations", "metrics", "schedule"];
+const SECTIONS: [&str; 6] =
+    ["actions", "tiers", "configurations", "metrics", "schedule", "pipeline"];
 
 /// A configuration that was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,7 +136,10 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> SchedulerConfig {
     let tuning = find("schedule")
         .map(|(node, field)| schedule::read(reader, node, field))
         .unwrap_or_default();
-    SchedulerConfig { actions, tiers, tuning }
+    let pipeline = find("pipeline")
+        .map(|(node, field)| pipeline::read(reader, node, field))
+        .unwrap_or_default();
+    SchedulerConfig { actions, tiers, tuning, pipeline }
 }
 
 fn syntax_errors(source_name: &str, error: &serde_saphyr::Error) -> ConfigErrors {

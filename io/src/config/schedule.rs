@@ -118,7 +118,8 @@ fn rows_per_block(reader: &mut Reader<'_>, node: &Node, field: Field<'_>) -> Opt
     Some(rows as usize)
 }
 
-fn milliseconds(reader: &mut Reader<'_>, node: &Node, field: Field<'_>) -> Option<u64> {
+/// A length of time of at least a millisecond.
+pub(super) fn milliseconds(reader: &mut Reader<'_>, node: &Node, field: Field<'_>) -> Option<u64> {
     let expected = "a length of time of at least 1ms, such as \"500ms\" or \"1m30s\"";
     let Value::Text(text) = &node.value else {
         reader.wrong_type(node, field, expected);

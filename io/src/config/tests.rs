@@ -1,7 +1,9 @@
 //! The format from the outside: what is taken, what is refused and in which words.
 
 use muster_core::config::catalog;
-use muster_core::config::{ArgumentValue, EvictionMode, Gate, PluginConfig, Tuning};
+use muster_core::config::{
+    ArgumentValue, EvictionMode, Gate, Persistence, PipelineConfig, PluginConfig, Tuning,
+};
 use proptest::prelude::*;
 
 use super::*;
@@ -494,4 +496,34 @@ proptest! {
             prop_assert!(!errors.to_string().is_empty());
         }
     }
+}
+
+#[test]
+fn the_pipeline_section_is_checked_for_sense() {
+    let pipeline = |entry: &str| {
+        let text = errors(&format!("{HEAD}pipeline: {{{entry}}}\n"));
+        text.split_once("pipeline.").unwrap().1.to_owned()
+    };
+    assert_eq!(
+        pipeline("persistence: annotation"),
+        "persistence: expected one of nominatedNode, annotations, both, none, found \"annotation\""
+    );
+    assert_eq!(pipeline("deadlin: 1m"), "deadlin: unknown key `deadlin`; did you mean `deadline`?");
+    let expected = "expected a length of time of at least 1ms, such as \"500ms\" or \"1m30s\"";
+    assert_eq!(pipeline("deadline: 0s"), format!("deadline: {expected}, found \"0s\""));
+    assert_eq!(pipeline("deadline: 90"), format!("deadline: {expected}, found 90"));
+}
+
+#[test]
+fn the_pipeline_section_says_how_long_and_where() {
+    let default = PipelineConfig::default();
+    assert_eq!((default.persistence, default.deadline_ms), (Persistence::NominatedNode, 600_000));
+    assert_eq!(accepted(HEAD).config.pipeline, default);
+    let text = format!("{HEAD}pipeline: {{persistence: both, deadline: 1m30s}}\n");
+    let given = PipelineConfig { persistence: Persistence::Both, deadline_ms: 90_000 };
+    assert_eq!(accepted(&text).config.pipeline, given);
+    let forgetful = accepted(&format!("{HEAD}pipeline: {{persistence: none}}\n"));
+    assert_eq!(forgetful.config.pipeline.persistence, Persistence::None);
+    let warned = |text: &String| text.contains("forgotten at the end of each cycle");
+    assert!(forgetful.warnings.iter().any(warned), "{:?}", forgetful.warnings);
 }

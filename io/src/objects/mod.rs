@@ -65,6 +65,8 @@ pub struct Metadata {
     pub namespace: Option<String>,
     /// Unique id.
     pub uid: Option<String>,
+    /// Grows with every change of the object.
+    pub resource_version: Option<String>,
     /// RFC 3339 time of creation.
     pub creation_timestamp: Option<String>,
     /// RFC 3339 time of deletion, present while the object is leaving.

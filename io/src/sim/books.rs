@@ -57,7 +57,7 @@ impl PodStatus {
             PodPhase::Unknown => Self::Unknown,
             PodPhase::Running => Self::Running,
             PodPhase::Pending if facts.node.is_some() => Self::Bound,
-            PodPhase::Pending if facts.nominated.is_some() => Self::Pipelined,
+            PodPhase::Pending if held_node(facts).is_some() => Self::Pipelined,
             PodPhase::Pending => Self::Pending,
         }
     }
@@ -71,6 +71,12 @@ impl PodStatus {
     pub fn is_over(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed)
     }
+}
+
+/// The node held for a pod, as its annotations or its status say.
+fn held_node(facts: &PodFacts) -> Option<&Name> {
+    let annotated = facts.annotated.as_ref().map(|annotated| &annotated.node);
+    annotated.or(facts.nominated.as_ref())
 }
 
 /// A pod in the books.
@@ -301,7 +307,7 @@ impl Books {
             ownership: facts.ownership,
             status: PodStatus::of(facts),
             node: facts.node.clone(),
-            nominated: facts.nominated.clone(),
+            nominated: held_node(facts).cloned(),
             request: self.names.vector(&facts.request),
         };
         self.post(&entry, ResourceVec::add, |count| *count += 1);

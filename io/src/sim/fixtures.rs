@@ -56,6 +56,8 @@ pub(crate) fn pod(name: &str, gang: &str, cpus: i64) -> PodFacts {
         phase: PodPhase::Pending,
         node: None,
         nominated: None,
+        annotated: None,
+        version: None,
         deleting: false,
     }
 }

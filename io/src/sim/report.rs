@@ -8,8 +8,9 @@ use std::io::{self, Write};
 use muster_core::delta::Ownership;
 use muster_core::ids::Name;
 use muster_core::intent::Decision;
+use muster_core::reservation::{Release, ReservationCounts};
 use muster_core::resource::{Format, Quantity};
-use muster_core::scheduler::{JobView, QueueView};
+use muster_core::scheduler::{JobView, QueueView, ReservationView};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
@@ -37,6 +38,7 @@ struct Document<'a> {
     invariants: InvariantCounts,
     expect: Vec<Assertion<'a>>,
     set_aside: Vec<Aside<'a>>,
+    reservations: Reservations,
 }
 
 /// An object that could not be used, and why.
@@ -52,12 +54,16 @@ impl<'a> Document<'a> {
         let shown = |pod: &PodEntry| pod.ownership == Ownership::Ours || pod.node.is_some();
         let pods = result.books.pods.iter().filter(|(_, pod)| shown(pod));
         let wait = |key| result.waits.get(key);
+        let held: BTreeMap<_, _> = result.held.iter().map(|held| (&held.pod, &held.room)).collect();
+        let room = |key| held.get(key).copied();
         let evictions = |key| result.tally.by_pod.get(key).copied().unwrap_or_default();
         Self {
             cycles: result.cycles.iter().map(CycleLine::of).collect(),
             pods: Pairs(
-                pods.map(|(key, pod)| (key.to_string(), Pod::of(pod, evictions(key), wait(key))))
-                    .collect(),
+                pods.map(|(key, pod)| {
+                    (key.to_string(), Pod::of(pod, evictions(key), wait(key), room(key)))
+                })
+                .collect(),
             ),
             jobs: Pairs(result.jobs.iter().map(|j| (j.key.to_string(), Job::of(j))).collect()),
             queues: Pairs(
@@ -70,6 +76,29 @@ impl<'a> Document<'a> {
                 .iter()
                 .map(|(object, reason)| Aside { object: object.to_string(), reason })
                 .collect(),
+            reservations: Reservations::of(&result.reservations),
+        }
+    }
+}
+
+/// What became of all reservations of the run.
+#[derive(Serialize)]
+struct Reservations {
+    made: u64,
+    restored: u64,
+    confirmed: u64,
+    released: Pairs<Vec<(String, u64)>>,
+}
+
+impl Reservations {
+    fn of(counts: &ReservationCounts) -> Self {
+        let causes =
+            Release::ALL.map(|cause| (cause.as_str().to_owned(), counts.released_for(cause)));
+        Self {
+            made: counts.made,
+            restored: counts.restored,
+            confirmed: counts.confirmed,
+            released: Pairs(causes.to_vec()),
         }
     }
 }
@@ -175,6 +204,32 @@ struct Pod<'a> {
     /// What the scheduler says in the pod's conditions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     conditions: Vec<Condition<'a>>,
+    /// The room held for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reservation: Option<Reservation<'a>>,
+}
+
+/// Room held for a pod.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Reservation<'a> {
+    node: &'a str,
+    since: String,
+    until: String,
+    evicted: bool,
+    waits_for: Vec<String>,
+}
+
+impl<'a> Reservation<'a> {
+    fn of(room: &'a ReservationView) -> Self {
+        Self {
+            node: &room.node,
+            since: clock::text(room.since.0),
+            until: clock::text(room.until.0),
+            evicted: room.evicted,
+            waits_for: room.waits_for.iter().map(ToString::to_string).collect(),
+        }
+    }
 }
 
 /// A condition as Kubernetes writes it.
@@ -195,10 +250,16 @@ impl<'a> Condition<'a> {
 }
 
 impl<'a> Pod<'a> {
-    fn of(pod: &'a PodEntry, evictions: u64, wait: Option<&'a PodWait>) -> Self {
+    fn of(
+        pod: &'a PodEntry,
+        evictions: u64,
+        wait: Option<&'a PodWait>,
+        room: Option<&'a ReservationView>,
+    ) -> Self {
         let condition = wait.and_then(|wait| {
             let (kind, status) = ("PodScheduled", "False");
-            Some(Condition { kind, status, reason: wait.unscheduled?, message: &wait.message })
+            let (reason, message) = wait.unscheduled.as_ref()?;
+            Some(Condition { kind, status, reason, message })
         });
         Self {
             status: pod.status.as_str(),
@@ -208,6 +269,7 @@ impl<'a> Pod<'a> {
             reason: wait.map(|wait| wait.reason.as_str()),
             message: wait.map(|wait| wait.message.as_str()),
             conditions: condition.into_iter().collect(),
+            reservation: room.map(Reservation::of),
         }
     }
 }

@@ -9,8 +9,11 @@ use muster_core::config::SchedulerConfig;
 use muster_core::delta::{ClusterDelta, ObjectRef};
 use muster_core::ids::{ObjectKey, TimeMs};
 use muster_core::intent::{Decision, DecisionOp};
+use muster_core::reservation::{ReservationCounts, time_left};
 use muster_core::resource::ResourceNames;
-use muster_core::scheduler::{CycleOutcome, JobView, QueueView, Scheduler};
+use muster_core::scheduler::{
+    CycleOutcome, JobView, PodView, QueueView, ReservationView, Scheduler,
+};
 use muster_core::verdict::Reason;
 use rayon::ThreadPool;
 
@@ -63,10 +66,22 @@ const TOLD_JOBS_MAX: usize = 200;
 pub struct PodWait {
     /// Stable code.
     pub reason: Reason,
-    /// The same for people.
+    /// The same for people; where room is held, with the time left.
     pub message: String,
-    /// Reason of its condition `PodScheduled=False`, where the scheduler has one to write.
-    pub unscheduled: Option<&'static str>,
+    /// Reason of its condition `PodScheduled=False`, where the scheduler has one to write, and the
+    /// message that stays while the situation does.
+    pub unscheduled: Option<(&'static str, String)>,
+}
+
+/// A pod with room held for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The pod.
+    pub pod: ObjectKey,
+    /// Its job.
+    pub job: ObjectKey,
+    /// Where, since when, until when, and what is waited for.
+    pub room: ReservationView,
 }
 
 /// A run and how it came out.
@@ -78,6 +93,10 @@ pub struct RunResult {
     pub books: Books,
     /// Why pods wait at the end, those that do.
     pub waits: BTreeMap<ObjectKey, PodWait>,
+    /// Pods with room held for them at the end, sorted by key.
+    pub held: Vec<Held>,
+    /// What became of all reservations, over every life of the scheduler.
+    pub reservations: ReservationCounts,
     /// Objects set aside at the end, with the reason for each, sorted.
     pub set_aside: Vec<(ObjectRef, String)>,
     /// The scheduler's jobs at the end.
@@ -145,6 +164,8 @@ struct Run<'a> {
     /// Deltas the books know and the scheduler does not yet.
     unfed: Vec<ClusterDelta>,
     warnings: Vec<String>,
+    /// Reservations of earlier lives of the scheduler.
+    reservations: ReservationCounts,
     narration: Narration,
     /// The reason last told of each job.
     reasons: BTreeMap<ObjectKey, Option<Reason>>,
@@ -172,6 +193,7 @@ impl<'a> Run<'a> {
             next_entry: 0,
             unfed: Vec::new(),
             warnings: scenario.warnings.clone(),
+            reservations: ReservationCounts::default(),
             narration,
             reasons: BTreeMap::new(),
         };
@@ -189,6 +211,7 @@ impl<'a> Run<'a> {
         let mut changed = restart || !unfed.is_empty();
         if restart {
             happenings.push("the scheduler restarts with an empty memory".to_owned());
+            self.reservations.add(&self.scheduler.reservations());
             self.scheduler = Scheduler::new(self.config, Arc::clone(self.pool));
             self.scheduler.feed(self.cluster.list());
         } else {
@@ -370,8 +393,13 @@ impl<'a> Run<'a> {
                 })
             })
             .collect();
+        self.reservations.add(&self.scheduler.reservations());
+        let pods = self.scheduler.pods();
+        let now = TimeMs(self.cycles.last().map_or(0, |cycle| cycle.time_ms));
         RunResult {
-            waits: pod_waits(&mut self.scheduler, &set_aside),
+            held: held_of(&pods),
+            reservations: self.reservations,
+            waits: pod_waits(pods, &set_aside, now),
             set_aside,
             jobs: aside::jobs(&mut self.scheduler, &self.cluster),
             queues,
@@ -404,18 +432,31 @@ impl<'a> Run<'a> {
     }
 }
 
+/// Pods with room held for them.
+fn held_of(pods: &[PodView]) -> Vec<Held> {
+    let held = pods.iter().filter_map(|pod| {
+        let (job, room) = (pod.job.clone()?, pod.reservation.clone()?);
+        Some(Held { pod: pod.key.clone(), job, room })
+    });
+    held.collect()
+}
+
 /// Why each waiting pod waits.
 fn pod_waits(
-    scheduler: &mut Scheduler,
+    pods: Vec<PodView>,
     set_aside: &[(ObjectRef, String)],
+    now: TimeMs,
 ) -> BTreeMap<ObjectKey, PodWait> {
-    let waits = scheduler.pods().into_iter().filter_map(|pod| {
-        let (reason, message) = (pod.reason?, pod.message.unwrap_or_default());
-        Some((pod.key, PodWait { reason, message, unscheduled: pod.unscheduled }))
+    let waits = pods.into_iter().filter_map(|pod| {
+        let (reason, stable) = (pod.reason?, pod.message.unwrap_or_default());
+        let left = pod.reservation.map(|room| time_left(room.until, now)).unwrap_or_default();
+        let message = format!("{stable}{left}");
+        let unscheduled = pod.unscheduled.map(|reason| (reason, stable));
+        Some((pod.key, PodWait { reason, message, unscheduled }))
     });
     let aside = set_aside.iter().filter_map(|(object, why)| match object {
         ObjectRef::Pod(key) => {
-            let (reason, unscheduled) = (Reason::SetAside, Some("Unschedulable"));
+            let (reason, unscheduled) = (Reason::SetAside, Some(("Unschedulable", why.clone())));
             Some((key.clone(), PodWait { reason, message: why.clone(), unscheduled }))
         }
         _ => None,

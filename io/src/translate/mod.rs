@@ -26,7 +26,7 @@ use muster_core::ids::ObjectKey;
 
 use crate::objects::{Object, ObjectKind};
 
-pub(crate) use pod::QUEUE_NAME;
+pub(crate) use pod::{QUEUE_NAME, annotate, annotations, keep_reservation};
 pub(crate) use podgroup::phase_text;
 pub(crate) use queue::state_text;
 pub use unsupported::unsupported;

@@ -1,7 +1,7 @@
 //! Pod to [`PodFacts`].
 
 use muster_core::config::duration::parse_ms;
-use muster_core::delta::{Constraints, PodFacts, PodPhase, Toleration};
+use muster_core::delta::{AnnotatedNode, Constraints, PodFacts, PodPhase, Toleration};
 use muster_core::ids::Name;
 
 use super::about::{About, annotation_or_label, pairs, preemptable};
@@ -23,6 +23,13 @@ const TASK_SPEC: &str = "volcano.sh/task-spec";
 /// Priority of a pod within its gang.
 pub(super) const TASK_PRIORITY: &str = "volcano.sh/task-priority";
 
+/// Says that room is held for a pod.
+const PIPELINED_STATUS: &str = "volcano.sh/pipelined-status";
+/// Names the node that is held for it.
+const PIPELINED_NODE: &str = "volcano.sh/pipelined-node";
+/// Says that pods were evicted for it.
+const EVICTION_OCCURRED: &str = "volcano.sh/eviction-occurred";
+
 pub(super) fn facts(pod: &Pod, owner: &OwnerRule) -> Result<PodFacts, TranslateError> {
     let metadata = &pod.metadata;
     let about = About::new(ObjectKind::Pod, metadata)?;
@@ -36,6 +43,7 @@ pub(super) fn facts(pod: &Pod, owner: &OwnerRule) -> Result<PodFacts, TranslateE
     Ok(PodFacts {
         key: about.key(),
         uid: about.uid(),
+        version: metadata.resource_version.as_deref().and_then(|text| text.parse().ok()),
         created: about.created(),
         ownership: owner.of(pod.spec.scheduler_name.as_deref()),
         group: about.optional_name(&annotation_path(GROUP_NAME), group)?,
@@ -56,6 +64,7 @@ pub(super) fn facts(pod: &Pod, owner: &OwnerRule) -> Result<PodFacts, TranslateE
         phase: phase(&about, pod.status.phase.as_deref())?,
         node: about.optional_name("spec.nodeName", node_name)?,
         nominated: about.optional_name("status.nominatedNodeName", nominated)?,
+        annotated: annotated(&about, metadata)?,
         deleting: metadata.deletion_timestamp.is_some(),
     })
 }
@@ -68,6 +77,55 @@ pub(super) const COOLDOWN: &str = "volcano.sh/cooldown-time";
 pub(super) fn cooldown(metadata: &Metadata) -> Option<i64> {
     let text = metadata.labels.get(COOLDOWN).or_else(|| metadata.annotations.get(COOLDOWN))?;
     parse_ms(text).and_then(|ms| i64::try_from(ms).ok())
+}
+
+/// The reservation its annotations tell of. A node alone, or a status that is not `true`, is none.
+fn annotated(
+    about: &About<'_>,
+    metadata: &Metadata,
+) -> Result<Option<AnnotatedNode>, TranslateError> {
+    let is_true = |key: &str| metadata.annotations.get(key).is_some_and(|text| text == "true");
+    if !is_true(PIPELINED_STATUS) {
+        return Ok(None);
+    }
+    let node = metadata.annotations.get(PIPELINED_NODE).map_or("", String::as_str);
+    let node = about.optional_name(&annotation_path(PIPELINED_NODE), node)?;
+    Ok(node.map(|node| AnnotatedNode { node, evicted: is_true(EVICTION_OCCURRED) }))
+}
+
+/// The annotations that tell of a reservation; those without a value are to be removed.
+pub(crate) fn annotations(
+    reservation: Option<&AnnotatedNode>,
+) -> [(&'static str, Option<String>); 3] {
+    let yes = || "true".to_owned();
+    [
+        (PIPELINED_STATUS, reservation.map(|_| yes())),
+        (PIPELINED_NODE, reservation.map(|held| held.node.to_string())),
+        (EVICTION_OCCURRED, reservation.filter(|held| held.evicted).map(|_| yes())),
+    ]
+}
+
+/// Writes the annotations that tell of a reservation, or removes them; no other key is touched. True
+/// if any of them changed.
+pub(crate) fn annotate(metadata: &mut Metadata, reservation: Option<&AnnotatedNode>) -> bool {
+    let mut changed = false;
+    for (key, value) in annotations(reservation) {
+        changed |= metadata.annotations.get(key) != value.as_ref();
+        match value {
+            Some(value) => drop(metadata.annotations.insert(key.to_owned(), value)),
+            None => drop(metadata.annotations.remove(key)),
+        }
+    }
+    changed
+}
+
+/// Keeps what a pod's annotations told of a reservation when the pod is applied again without them.
+pub(crate) fn keep_reservation(new: &mut Metadata, old: &Metadata) {
+    for key in [PIPELINED_STATUS, PIPELINED_NODE, EVICTION_OCCURRED] {
+        if let (None, Some(value)) = (new.annotations.get(key), old.annotations.get(key)) {
+            new.annotations.insert(key.to_owned(), value.clone());
+        }
+    }
 }
 
 /// A pod that is on its node holds its room there, whatever its rules say: they have been followed or

@@ -1,8 +1,8 @@
 //! Objects in, facts or the exact complaint out.
 
 use muster_core::delta::{
-    ClusterDelta, DomainMember, GroupPhase, ObjectRef, Operator, Ownership, PodFacts, PodPhase,
-    QueueState, Requirement, TaintEffect, TierRef, TopologyMode,
+    AnnotatedNode, ClusterDelta, DomainMember, GroupPhase, ObjectRef, Operator, Ownership,
+    PodFacts, PodPhase, QueueState, Requirement, TaintEffect, TierRef, TopologyMode,
 };
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::resource::ResourceList;
@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::objects::Metadata;
 
 fn read<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
@@ -469,4 +470,35 @@ fn what_a_queue_asks_for_in_vain_is_said() {
     assert_eq!(unsupported(&devices), ["limits device classes, which this version does not count"]);
     assert_eq!(unsupported(&queue(json!({"dequeueStrategy": "fifo"}))).len(), 1);
     assert_eq!(unsupported(&queue(json!({"dequeueStrategy": "traverse"}))), Vec::<String>::new());
+}
+
+#[test]
+fn a_reservation_is_read_from_annotations_and_written_without_touching_others() {
+    let noted = |annotations: Value| {
+        let metadata = json!({"name": "p", "resourceVersion": "41", "annotations": annotations});
+        let facts = pod_facts(&Object::Pod(read(json!({"metadata": metadata}))));
+        assert_eq!(facts.version, Some(41));
+        facts.annotated
+    };
+    let (status, node) = ("volcano.sh/pipelined-status", "volcano.sh/pipelined-node");
+    let evicted = "volcano.sh/eviction-occurred";
+    let held = |evicted| Some(AnnotatedNode { node: "n1".into(), evicted });
+    assert_eq!(noted(json!({status: "true", node: "n1"})), held(false));
+    assert_eq!(noted(json!({status: "true", node: "n1", evicted: "true"})), held(true));
+    assert_eq!(noted(json!({status: "false", node: "n1"})), None);
+    assert_eq!(noted(json!({node: "n1", evicted: "true"})), None);
+    assert_eq!(noted(json!({status: "true"})), None);
+
+    let mut metadata = Metadata::default();
+    metadata.annotations.insert("mine".into(), "kept".into());
+    assert!(annotate(&mut metadata, held(true).as_ref()));
+    assert!(!annotate(&mut metadata, held(true).as_ref()), "nothing new");
+    assert_eq!(metadata.annotations.len(), 4);
+    assert!(annotate(&mut metadata, held(false).as_ref()));
+    assert!(!metadata.annotations.contains_key(evicted));
+    assert!(annotate(&mut metadata, None));
+    assert_eq!(
+        metadata.annotations.into_iter().collect::<Vec<_>>(),
+        [("mine".into(), "kept".into())]
+    );
 }

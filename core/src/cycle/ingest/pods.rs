@@ -4,22 +4,20 @@ use bevy_ecs::entity::Entity;
 
 use super::intake::Intake;
 use crate::class::{Asks, ClassId};
+use crate::config::Persistence;
 use crate::cycle::Role;
 use crate::delta::{ObjectRef, Ownership, PodFacts, PodPhase, PreemptionPolicy, SubGroupPolicy};
-use crate::ids::{Name, ObjectKey, TimeMs};
+use crate::ids::{Name, ObjectKey};
+use crate::reservation::Release;
 use crate::resource::ResourceVec;
 use crate::world::{
-    Assumed, Assumption, GroupRuleId, Guards, JobBackoff, JobKey, Labels, LastTransaction,
-    Membership, Observed, PrioritySource, Request, RequestTail, RunsSince, TaskTraits, ToldWait,
-    VolumeNeeds,
+    Annotated, Assumed, Assumption, End, GroupRuleId, Guards, JobBackoff, JobKey, Labels,
+    LastTransaction, Membership, Mirror, Observed, PrioritySource, Request, RequestTail, RunsSince,
+    Say, TaskTraits, Timing, ToldWait, VolumeNeeds,
 };
 
 /// Priority of a pod nobody gave one, as in Volcano.
 const UNSET_PRIORITY: i32 = 1;
-/// First pause after a bind failed twice in a row; it doubles with every further failure.
-const BACKOFF_FIRST_MS: i64 = 2_000;
-/// Longest pause.
-const BACKOFF_MAX_MS: i64 = 300_000;
 
 /// The job a pod belongs to; none for a pod of another scheduler.
 pub(super) fn job_key(facts: &PodFacts) -> Option<JobKey> {
@@ -37,6 +35,9 @@ impl Intake<'_, '_> {
     pub(super) fn pod(&mut self, facts: &PodFacts) {
         self.set_aside.0.remove(&ObjectRef::Pod(facts.key.clone()));
         let Some(&task) = self.directory.tasks.get(&facts.key) else { return };
+        if self.is_old_news(task, facts) {
+            return;
+        }
         let request = self.names.0.vector(&facts.request);
         let volumes = self.pod_claims(task, facts);
         let job = job_key(facts).and_then(|key| self.directory.jobs.get(&key).copied());
@@ -194,35 +195,98 @@ impl Intake<'_, '_> {
         source.preempts.unwrap_or_else(|| self.priorities.preempts(source.class.as_ref()))
     }
 
+    /// Is something at least as new known of the same pod? Watches are resumed, objects are listed
+    /// again, and events may overtake each other.
+    fn is_old_news(&self, task: Entity, facts: &PodFacts) -> bool {
+        let known = self.cluster.task(task).identity;
+        let newer = known.version.zip(facts.version).is_none_or(|(known, told)| told > known);
+        known.uid == facts.uid && !newer
+    }
+
     fn observe(&mut self, task: Entity, facts: &PodFacts) {
-        let node_named = |name: &Option<Name>| {
-            name.as_ref().and_then(|name| self.directory.nodes.get(name)).copied()
-        };
-        let observed = Observed {
-            phase: facts.phase,
-            node: node_named(&facts.node),
-            nominated: node_named(&facts.nominated),
-            deleting: facts.deleting,
-        };
+        let observed = self.observation(facts);
+        let first_sight = self.cluster.task(task).identity.uid != facts.uid;
+        if first_sight {
+            // Another pod of the same name: nothing that was held for the old one is held for it.
+            self.forget_pod(task);
+        }
+        let persistence = self.cluster.reservations.rules.persistence;
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
-        let first_sight = item.identity.uid != facts.uid;
         let running = facts.phase == PodPhase::Running;
         let seen = item.since.0.filter(|_| !first_sight).or(Some(self.now.0));
         *item.since = RunsSince(seen.filter(|_| running));
-        let others_decide = *self.role == Role::Follows;
-        let assumed =
-            if first_sight || others_decide { reserved(&observed) } else { item.assumed.0 };
-        let confirmed = matches!(assumed, Some(Assumption::Binding(_))) && observed.node.is_some();
+        let before = std::mem::replace(&mut *item.observed, observed);
         item.identity.uid = facts.uid.clone();
-        *item.observed = observed;
-        *item.assumed = Assumed(assumed.filter(|&assumption| stands(assumption, &observed)));
-        if first_sight {
-            *item.last = LastTransaction(None);
-            *item.told = ToldWait(None);
+        item.identity.version = facts.version;
+        let confirmed =
+            matches!(item.assumed.0, Some(Assumption::Binding(_))) && observed.node.is_some();
+        item.assumed.0 = item.assumed.0.filter(|&assumption| stands(assumption, &observed));
+        if item.assumed.0.is_none() {
+            item.timing.answer_by = None;
         }
-        if let Some(old) = item.membership.job.filter(|_| confirmed) {
-            *self.cluster.job_mut(old).backoff = JobBackoff::default();
+        let leaves = observed.deleting && observed.node.is_some();
+        let since = item.timing.leaving.unwrap_or(self.now.0);
+        item.timing.leaving =
+            (leaves || item.assumed.0 == Some(Assumption::Evicting)).then_some(since);
+        item.timing.stuck &= item.timing.leaving.is_some();
+        let mut news = mirrored(&mut item.mirror, &before, &observed, first_sight);
+        if *self.role == Role::Follows {
+            // Another one decides: what it has written of the pod counts, and nothing else.
+            news = News::ALL;
+            item.assumed.0 = None;
         }
+        let held =
+            item.assumed.0.is_none().then(|| reserved(&observed, news, persistence)).flatten();
+        let job = item.membership.job.filter(|_| confirmed);
+        let kept =
+            |node: Entity| item.assumed.0.is_some() || held.is_some_and(|it| it.node == node);
+        let end = item.nomination.0.and_then(|record| {
+            let withdrawn = Some(End::Released(Release::Withdrawn));
+            end_of(record.node, &observed).or(withdrawn.filter(|_| !kept(record.node)))
+        });
+        if let Some(held) = held {
+            item.assumed.0 = Some(Assumption::Pipelined(held.node));
+        }
+        if let Some(end) = end {
+            self.cluster.end_reservation(task, end);
+        }
+        if let Some(Annotated { node, evicted }) = held {
+            self.cluster.restore_reservation(task, node, evicted);
+        } else if observed.annotated.is_some() {
+            self.cluster.reservations.touch(task);
+        }
+        if let Some(job) = job {
+            *self.cluster.job_mut(job).backoff = JobBackoff::default();
+        }
+    }
+
+    fn observation(&self, facts: &PodFacts) -> Observed {
+        let named = |name: &Name| self.directory.nodes.get(name).copied();
+        let annotated = facts.annotated.as_ref();
+        Observed {
+            phase: facts.phase,
+            node: facts.node.as_ref().and_then(named),
+            nominated: facts.nominated.as_ref().and_then(named),
+            annotated: annotated.and_then(|annotated| {
+                let node = named(&annotated.node)?;
+                Some(Annotated { node, evicted: annotated.evicted })
+            }),
+            deleting: facts.deleting,
+        }
+    }
+
+    /// Drops all that was decided about a pod that is no more.
+    fn forget_pod(&mut self, task: Entity) {
+        self.cluster.end_reservation(task, End::Released(Release::PodGone));
+        let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
+        item.identity.uid = Name::default();
+        item.identity.version = None;
+        *item.observed = Observed::default();
+        *item.assumed = Assumed(None);
+        *item.timing = Timing::default();
+        *item.mirror = Mirror::default();
+        *item.last = LastTransaction(None);
+        *item.told = ToldWait(None);
     }
 
     pub(super) fn pod_gone(&mut self, key: &ObjectKey) {
@@ -231,10 +295,8 @@ impl Intake<'_, '_> {
         self.dirty.vacant.extend(self.cluster.task(task).home());
         self.cluster.detach(task);
         self.leave_job_unless(task, None);
+        self.forget_pod(task);
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
-        item.identity.uid = Name::default();
-        *item.observed = Observed::default();
-        *item.assumed = Assumed(None);
         *item.guards = Guards::default();
         self.drop_claims(task);
         self.dirty.vacant.push(task);
@@ -246,20 +308,13 @@ impl Intake<'_, '_> {
             return;
         }
         self.dirty.vacant.extend(self.cluster.task(task).home());
-        self.cluster.assume(task, None);
-        let Some(job) = self.cluster.task(task).membership.job else { return };
-        let now = self.now.0;
-        let mut item = self.cluster.job_mut(job);
-        item.backoff.failures += 1;
-        let failures = item.backoff.failures;
-        item.backoff.until = pause(failures).map(|pause| TimeMs(now.0 + pause));
-        item.backoff.pause_ms = pause(failures).unwrap_or(0);
+        self.cluster.bind_refused(task);
     }
 
     pub(super) fn evict_failed(&mut self, pod: &ObjectKey, uid: &Name) {
         let Some(task) = self.task_of(pod, uid) else { return };
         if self.cluster.task(task).assumed.0 == Some(Assumption::Evicting) {
-            self.cluster.assume(task, None);
+            self.cluster.stay(task);
         }
     }
 
@@ -294,10 +349,16 @@ pub(super) fn give_up(mut intake: Intake<'_, '_>) {
             Assumption::Pipelined(node) => cluster.nodes.contains(*node),
             _ => true,
         };
-        let said = reserved(item.observed).filter(there);
+        let persistence = cluster.reservations.rules.persistence;
+        let held = reserved(item.observed, News::ALL, persistence);
+        let said = held.map(|held| Assumption::Pipelined(held.node)).filter(there);
         if item.assumed.0 != said {
             intake.dirty.vacant.extend(item.home());
+            cluster.end_reservation(task, End::Released(Release::Withdrawn));
             cluster.assume(task, said);
+            if let (Some(_), Some(Annotated { node, evicted })) = (said, held) {
+                cluster.restore_reservation(task, node, evicted);
+            }
         }
         if let Ok(mut item) = cluster.tasks.get_mut(task) {
             *item.told = ToldWait(None);
@@ -309,18 +370,56 @@ pub(super) fn give_up(mut intake: Intake<'_, '_>) {
     }
 }
 
-/// How long a job pauses after so many failed binds in a row; the first is retried at once.
-fn pause(failures: u32) -> Option<i64> {
-    let doublings = failures.checked_sub(2)?.min(16);
-    Some((BACKOFF_FIRST_MS << doublings).min(BACKOFF_MAX_MS))
+/// What is new about the mirrors of a reservation in its pod.
+#[derive(Clone, Copy)]
+struct News {
+    nominated: bool,
+    annotated: bool,
 }
 
-/// A reservation made by an earlier life of the scheduler, or by the one that leads, read back from
-/// the pod.
-pub(super) fn reserved(observed: &Observed) -> Option<Assumption> {
+impl News {
+    /// Whatever the pod says.
+    const ALL: Self = Self { nominated: true, annotated: true };
+}
+
+/// Compares what the pod says of its reservation with what it said before, and with what it was asked
+/// to say: until that is seen, whatever comes is older than our own wish and no news.
+fn mirrored(mirror: &mut Mirror, before: &Observed, observed: &Observed, first: bool) -> News {
+    let (asked_node, asked_notes) = (mirror.nominated, mirror.annotated);
+    if asked_node == Say::This(observed.nominated) {
+        mirror.nominated = Say::Anything;
+    }
+    if asked_notes == Say::This(observed.annotated) {
+        mirror.annotated = Say::Anything;
+    }
+    let changed_node = first || observed.nominated != before.nominated;
+    let changed_notes = first || observed.annotated != before.annotated;
+    News {
+        nominated: asked_node == Say::Anything && changed_node,
+        annotated: asked_notes == Say::Anything && changed_notes,
+    }
+}
+
+/// A reservation made by another life of the scheduler, read from the pod: when it is first seen, and
+/// when somebody else has written it since. The annotations come first.
+fn reserved(observed: &Observed, news: News, persistence: Persistence) -> Option<Annotated> {
     let waits =
         observed.node.is_none() && observed.phase == PodPhase::Pending && !observed.deleting;
-    observed.nominated.filter(|_| waits).map(Assumption::Pipelined)
+    let noted = observed.annotated.filter(|_| news.annotated && persistence.annotates());
+    let named = observed.nominated.filter(|_| news.nominated && persistence.nominates());
+    let named = named.map(|node| Annotated { node, evicted: false });
+    noted.or(named).filter(|_| waits)
+}
+
+/// How the observation ends a reservation on that node, if it does.
+fn end_of(node: Entity, observed: &Observed) -> Option<End> {
+    if observed.deleting || !matches!(observed.phase, PodPhase::Pending | PodPhase::Running) {
+        return Some(End::Released(Release::PodGone));
+    }
+    match observed.node? {
+        seen if seen == node => Some(End::Confirmed),
+        _ => Some(End::Released(Release::BoundElsewhere)),
+    }
 }
 
 /// Does the assumption still stand after the observation? It ends when it is confirmed (the pod is

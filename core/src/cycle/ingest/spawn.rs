@@ -12,9 +12,10 @@ use crate::world::{
     Allocatable, Assumed, Attachments, Directory, DomainPath, DomainSpec, DomainSpot, DomainTotals,
     Guards, Idle, JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobKey,
     JobMembers, JobOverdue, JobSpec, JobStake, JobVerdict, Labels, LastTransaction, Membership,
-    NodeIdentity, NodePlace, NodeRules, NodeTails, Observed, Pipelined, PrioritySource,
-    QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse, Releasing, Request, RequestTail,
-    RunsSince, Seat, TaskIdentity, TaskTraits, TaskVolumes, Tenants, ToldWait, Unasked, Used,
+    Mirror, NodeIdentity, NodePlace, NodeRules, NodeTails, Nomination, Observed, Pipelined,
+    PrioritySource, QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse, Releasing,
+    Request, RequestTail, RunsSince, Seat, TaskIdentity, TaskTraits, TaskVolumes, Tenants, Timing,
+    ToldWait, Unasked, Used,
 };
 
 /// Name of the queue every path ends in.
@@ -86,7 +87,8 @@ impl Maker<'_> {
 
     fn pod(&mut self, facts: &PodFacts) {
         self.task(&facts.key);
-        for node in [&facts.node, &facts.nominated].into_iter().flatten() {
+        let annotated = facts.annotated.as_ref().map(|annotated| &annotated.node);
+        for node in facts.node.iter().chain(&facts.nominated).chain(annotated) {
             self.node(node);
         }
         if let Some(job) = super::pods::job_key(facts) {
@@ -126,6 +128,7 @@ impl Maker<'_> {
             let identity = TaskIdentity {
                 key: key.clone(),
                 uid: Name::default(),
+                version: None,
                 created: TimeMs::default(),
                 index: None,
             };
@@ -140,7 +143,8 @@ impl Maker<'_> {
                 RunsSince::default(),
             );
             let extras = (TaskVolumes::default(), Guards::default(), ToldWait::default());
-            world.spawn((facts, request, place, state, extras)).id()
+            let held = (Nomination::default(), Timing::default(), Mirror::default());
+            world.spawn((facts, request, place, state, extras, held)).id()
         });
     }
 

@@ -236,7 +236,7 @@ mod tests {
 
     use super::*;
     use crate::class::Classes;
-    use crate::config::{SchedulerConfig, Tuning};
+    use crate::config::{PipelineConfig, SchedulerConfig, Tuning};
     use crate::delta::{AccessModes, ClusterDelta};
     use crate::ids::TimeMs;
     use crate::scheduler::Scheduler;
@@ -244,8 +244,12 @@ mod tests {
 
     /// Number of classes after the deltas.
     fn classes(deltas: Vec<ClusterDelta>) -> usize {
-        let config =
-            SchedulerConfig { actions: Vec::new(), tiers: Vec::new(), tuning: Tuning::default() };
+        let config = SchedulerConfig {
+            actions: Vec::new(),
+            tiers: Vec::new(),
+            tuning: Tuning::default(),
+            pipeline: PipelineConfig::default(),
+        };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
         let mut scheduler = Scheduler::new(&config, Arc::new(pool));
         scheduler.feed(deltas);

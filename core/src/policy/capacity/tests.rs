@@ -8,7 +8,9 @@ use bevy_ecs::system::RunSystemOnce;
 
 use super::Hierarchy;
 use crate::config::catalog::plugin;
-use crate::config::{ArgumentValue, Arguments, Gate, Gates, PluginConfig, SchedulerConfig, Tuning};
+use crate::config::{
+    ArgumentValue, Arguments, Gate, Gates, PipelineConfig, PluginConfig, SchedulerConfig, Tuning,
+};
 use crate::delta::{
     ClusterDelta, Constraints, NodeFacts, NodeGroupFacts, Ownership, PodFacts, PodPhase,
     QueueFacts, QueueState,
@@ -70,6 +72,8 @@ fn running(queue: &str, units: i64) -> ClusterDelta {
         phase: PodPhase::Running,
         node: Some("n".into()),
         nominated: None,
+        annotated: None,
+        version: None,
         deleting: false,
     }))
 }
@@ -92,6 +96,7 @@ fn world(
         actions: Vec::new(),
         tiers: vec![vec![PluginConfig { spec, gates, arguments }]],
         tuning: Tuning::default(),
+        pipeline: PipelineConfig::default(),
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
     let mut scheduler = Scheduler::new(&config, Arc::new(pool));

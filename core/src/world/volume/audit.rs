@@ -67,11 +67,12 @@ impl Tally {
         for task in &cluster.tasks {
             let Some(rules) = &task.volumes.rules else { continue };
             let (status, Some(node)) = task.status() else { continue };
+            let leaves = status == TaskStatus::Releasing && !task.timing.stuck;
             for &(driver, count) in &rules.attach {
-                add(tally.attached.entry((node, driver)).or_default(), status, count);
+                add(tally.attached.entry((node, driver)).or_default(), status, leaves, count);
             }
             for &claim in &rules.exclusive {
-                add(tally.used.entry(claim).or_default(), status, 1);
+                add(tally.used.entry(claim).or_default(), status, leaves, 1);
             }
             for (pick, wish) in task.volumes.picks.iter().zip(&rules.wishes) {
                 if let Some(id) = wish.shared.filter(|_| *pick != Pick::Nothing) {
@@ -87,13 +88,13 @@ impl Tally {
     }
 }
 
-fn add(counts: &mut UseCounts, status: TaskStatus, amount: u32) {
+fn add(counts: &mut UseCounts, status: TaskStatus, leaves: bool, amount: u32) {
     match status {
         TaskStatus::Succeeded | TaskStatus::Failed | TaskStatus::Pending => {}
         TaskStatus::Pipelined => counts.held += amount,
         _ => counts.used += amount,
     }
-    if status == TaskStatus::Releasing {
+    if leaves {
         counts.leaving += amount;
     }
 }

@@ -20,7 +20,7 @@ pub(crate) mod event;
 
 use std::sync::Arc;
 
-use muster_core::delta::GroupPhase;
+use muster_core::delta::{AnnotatedNode, GroupPhase};
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::intent::{Decision, DecisionOp, Intent};
 use muster_core::status::{GroupReport, QueueReport};
@@ -66,6 +66,13 @@ pub(crate) enum Act {
         uid: Name,
         /// The node.
         node: Option<Name>,
+    },
+    /// Write the annotations that tell of the room held for a pod, or remove them.
+    Annotate {
+        /// Its uid.
+        uid: Name,
+        /// The room.
+        reservation: Option<AnnotatedNode>,
     },
 }
 
@@ -134,6 +141,9 @@ pub(crate) fn calls(intents: Vec<Intent>, decisions: &[Decision]) -> Vec<(Subjec
             }
             Intent::Nominate { pod, uid, node } => {
                 (Subject::Pod(pod), Call::Act(Act::Nominate { uid, node }))
+            }
+            Intent::Annotate { pod, uid, reservation } => {
+                (Subject::Pod(pod), Call::Act(Act::Annotate { uid, reservation }))
             }
             Intent::Unscheduled { pod, uid, job, reason, code, message } => {
                 let report = Report::Wait { uid, job, reason, code, message };

@@ -96,6 +96,9 @@ impl Office {
             (Subject::Pod(pod), Call::Act(Act::Nominate { uid, node })) => {
                 self.nominate(pod, &uid, node.as_ref()).await;
             }
+            (Subject::Pod(pod), Call::Act(Act::Annotate { uid, reservation })) => {
+                self.annotate(pod, &uid, reservation.as_ref()).await;
+            }
             (Subject::Pod(pod), Call::Report(report @ Report::Wait { .. })) => {
                 self.tell_wait(pod, report).await;
             }

@@ -2,6 +2,7 @@
 
 use http::Method;
 use jiff::Timestamp;
+use muster_core::delta::AnnotatedNode;
 use muster_core::ids::{Name, ObjectKey};
 use serde_json::{Value, json};
 use tracing::warn;
@@ -10,6 +11,7 @@ use super::Report;
 use super::event::Happening;
 use super::office::{Body, Office, pod_path};
 use crate::kube::memo::POD_SCHEDULED;
+use crate::translate::annotations;
 
 impl Office {
     /// Writes the node held for a pod. It is not needed for any decision of this process, only for
@@ -20,6 +22,19 @@ impl Office {
             "status": {"nominatedNodeName": node.map(|node| &**node)},
         });
         self.patch_status(pod, &patch).await;
+    }
+
+    /// Writes the annotations that tell of the room held for a pod, or removes them: one patch, no
+    /// other key. A refusal is only said, as with a nomination.
+    pub(super) async fn annotate(
+        &self,
+        pod: &ObjectKey,
+        uid: &Name,
+        reservation: Option<&AnnotatedNode>,
+    ) {
+        let notes: Value = annotations(reservation).into_iter().collect();
+        let patch = json!({"metadata": {"uid": &**uid, "annotations": notes}});
+        self.patch(pod, "", &patch).await;
     }
 
     /// Writes why a pod waits, unless it says so already.
@@ -37,13 +52,17 @@ impl Office {
     }
 
     async fn patch_status(&self, pod: &ObjectKey, patch: &Value) -> bool {
-        let path = pod_path(pod, "/status");
+        self.patch(pod, "/status", patch).await
+    }
+
+    async fn patch(&self, pod: &ObjectKey, part: &str, patch: &Value) -> bool {
+        let path = pod_path(pod, part);
         match self.write(Method::PATCH, &path, (Body::StrategicPatch, patch)).await {
             Ok(()) => true,
             // Gone, or another pod of that name by now.
             Err(failure) if failure.is(404) || failure.is(409) => false,
             Err(failure) => {
-                warn!(%pod, %failure, "the status of the pod was not written");
+                warn!(%pod, %failure, "what is held for the pod, or why it waits, was not written");
                 false
             }
         }

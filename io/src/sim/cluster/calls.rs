@@ -1,6 +1,6 @@
 //! What the API server does with the scheduler's calls.
 
-use muster_core::delta::{ClusterDelta, GroupPhase};
+use muster_core::delta::{AnnotatedNode, ClusterDelta, GroupPhase};
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::intent::Intent;
 use muster_core::resource::Format;
@@ -8,7 +8,7 @@ use muster_core::status::{Condition, ConditionKind, GroupReport, QueueReport};
 
 use super::Cluster;
 use crate::objects::{ObjectKind, Pod, PodGroupCondition, Scalar};
-use crate::translate::{phase_text, state_text};
+use crate::translate::{annotate, phase_text, state_text};
 
 impl Cluster {
     /// Carries out the calls in order. One that cannot be carried out comes back as a delta.
@@ -23,6 +23,9 @@ impl Cluster {
                 }
                 Intent::Evict { pod, uid, .. } => self.evict(pod, uid, now_ms),
                 Intent::Nominate { pod, uid, node } => self.nominate(pod, uid, node.as_ref()),
+                Intent::Annotate { pod, uid, reservation } => {
+                    self.annotate(pod, uid, reservation.as_ref());
+                }
                 Intent::GroupStatus { group, phase, report } => {
                     self.write_group(group, *phase, report);
                 }
@@ -104,6 +107,13 @@ impl Cluster {
         }
         pod.status.nominated_node_name = node;
         self.touch(ObjectKind::Pod, key);
+    }
+
+    fn annotate(&mut self, key: &ObjectKey, uid: &Name, reservation: Option<&AnnotatedNode>) {
+        let Some(pod) = self.store.pod_mut(key).filter(|pod| has_uid(pod, uid)) else { return };
+        if annotate(&mut pod.metadata, reservation) {
+            self.touch(ObjectKind::Pod, key);
+        }
     }
 
     /// Only the phase is read by scheduling; the rest is for people and makes no news.

@@ -7,6 +7,7 @@ use super::super::duration::parse_ms;
 use super::super::scenario::Delay;
 use super::{Cluster, PodNote};
 use crate::objects::{Object, ObjectKind, Pod, PodStatus};
+use crate::translate::annotate;
 
 /// Annotation that says how long a pod runs.
 pub(super) const RUN_FOR: &str = "muster.sh/run-for";
@@ -152,6 +153,7 @@ impl Cluster {
             self.uids += 1;
             let successor = successor(*pod, self.uids, at_ms);
             self.store.set(key.clone(), Object::Pod(Box::new(successor)));
+            self.touch(ObjectKind::Pod, key);
             self.make_claims(key, at_ms);
             self.notes.insert(key.clone(), PodNote::default());
         }
@@ -164,6 +166,7 @@ fn successor(mut pod: Pod, uid: u64, at_ms: i64) -> Pod {
     pod.metadata.creation_timestamp = None;
     pod.metadata.created_ms = Some(at_ms);
     pod.metadata.deletion_timestamp = None;
+    annotate(&mut pod.metadata, None);
     pod.spec.node_name = None;
     pod.status = PodStatus::default();
     pod

@@ -41,6 +41,8 @@ pub struct Cluster {
     changed_set: BTreeSet<(ObjectKind, ObjectKey)>,
     outcomes: Vec<ClusterDelta>,
     uids: u64,
+    /// Changes so far; the newest is the version of the object that changed last.
+    versions: u64,
     warnings: Vec<String>,
 }
 
@@ -71,6 +73,7 @@ impl Cluster {
             changed_set: BTreeSet::new(),
             outcomes: Vec::new(),
             uids: 0,
+            versions: 0,
             warnings: Vec::new(),
         };
         cluster.apply(scenario.objects.iter().cloned(), 0);
@@ -193,7 +196,13 @@ impl Cluster {
         }
     }
 
+    /// Notes that an object changed: it gets a new version, and the next delta tells of it.
     fn touch(&mut self, kind: ObjectKind, key: &ObjectKey) {
+        self.versions += 1;
+        let version = self.versions;
+        if let Some(metadata) = self.store.metadata_mut(kind, key) {
+            metadata.resource_version = Some(version.to_string());
+        }
         if self.changed_set.insert((kind, key.clone())) {
             self.changed.push((kind, key.clone()));
         }

@@ -9,6 +9,8 @@ use crate::objects::{
     Queue, StorageClass,
 };
 
+use crate::translate::keep_reservation;
+
 /// Objects by kind and key.
 #[derive(Debug, Default)]
 pub(super) struct Store {
@@ -18,6 +20,14 @@ pub(super) struct Store {
 impl Store {
     pub(super) fn get(&self, kind: ObjectKind, key: &ObjectKey) -> Option<&Object> {
         self.by_kind.get(&kind)?.get(key)
+    }
+
+    pub(super) fn metadata_mut(
+        &mut self,
+        kind: ObjectKind,
+        key: &ObjectKey,
+    ) -> Option<&mut Metadata> {
+        self.by_kind.get_mut(&kind)?.get_mut(key)?.metadata_mut()
     }
 
     pub(super) fn set(&mut self, key: ObjectKey, object: Object) {
@@ -131,6 +141,7 @@ pub(super) fn inherit(new: &mut Object, old: &Object) {
         }
         (Object::Pod(new), Object::Pod(old)) => {
             keep_status(&mut new.status, &old.status);
+            keep_reservation(&mut new.metadata, &old.metadata);
             if new.spec.node_name.is_none() {
                 new.spec.node_name.clone_from(&old.spec.node_name);
             }

@@ -4,6 +4,7 @@ mod cycles;
 mod jobs;
 mod nodes;
 mod queues;
+mod reservations;
 
 use std::io::{self, Write};
 
@@ -73,6 +74,7 @@ pub fn write_table(
     write_summary(name, result, ink, out)?;
     cycles::write(result, ink, out)?;
     jobs::write(result, ink, out)?;
+    reservations::write(result, ink, out)?;
     nodes::write(&result.books, ink, out)?;
     queues::write(result, ink, out)?;
     write_expectations(result, ink, out)?;
@@ -109,7 +111,11 @@ fn write_summary(name: &str, result: &RunResult, ink: Ink, out: &mut dyn Write) 
         clock::text(end_ms),
         plural(decisions, "decision"),
         spent(spent_us),
-    )
+    )?;
+    match reservations::summary(result) {
+        Some(line) => writeln!(out, "{line}"),
+        None => Ok(()),
+    }
 }
 
 /// A real duration in a unit that suits it.

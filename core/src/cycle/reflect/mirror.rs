@@ -1,0 +1,105 @@
+//! What pods say of the room held for them, told when it changes.
+//!
+//! The record is ours; `status.nominatedNodeName` and the annotations are copies for a scheduler that
+//! starts anew. Only pods whose reservation changed in this cycle are looked at, and only a copy that
+//! differs is written: giving room up and holding it again in one cycle writes nothing.
+
+use bevy_ecs::entity::Entity;
+
+use crate::config::Persistence;
+use crate::cycle::drive::Scene;
+use crate::delta::{AnnotatedNode, Ownership, PodPhase};
+use crate::intent::Intent;
+use crate::reservation::Release;
+use crate::world::{
+    Annotated, Assumption, End, Mirror, Reservation, Say, TaskReadOnlyItem, TaskStatus,
+};
+
+pub(super) fn reflect(scene: &mut Scene<'_, '_>) {
+    let persistence = scene.cluster.reservations.rules.persistence;
+    if persistence == Persistence::None {
+        forget_all(scene);
+    }
+    let mut changed = scene.cluster.reservations.take_changed();
+    changed.retain(|&task| scene.cluster.tasks.contains(task));
+    changed.sort_by_cached_key(|&task| scene.cluster.task(task).identity.key.clone());
+    changed.dedup();
+    let mut intents = Vec::new();
+    for task in changed {
+        let item = scene.cluster.task(task);
+        let wish = wish(&item);
+        if persistence.nominates() {
+            intents.extend(nominate(scene, task, wish.nominated));
+        }
+        if persistence.annotates() {
+            intents.extend(annotate(scene, task, wish.annotated));
+        }
+    }
+    // Written before the evictions they are the reason for: should we end in between, room is held
+    // for nothing and given up, and nobody was evicted for nothing.
+    scene.outcome.0.intents.splice(0..0, intents);
+}
+
+/// What a pod should say of its reservation.
+fn wish(task: &TaskReadOnlyItem<'_, '_>) -> Mirror {
+    let ended = !matches!(task.observed.phase, PodPhase::Pending | PodPhase::Running);
+    let ours = task.traits.ownership == Ownership::Ours && !task.identity.uid.is_empty();
+    if !ours || ended || task.observed.deleting {
+        return Mirror::default();
+    }
+    match (task.assumed.0, task.nomination.0) {
+        // Whether it stands is known when the bind is answered.
+        (Some(Assumption::Binding(_)), Some(_)) => Mirror::default(),
+        (_, Some(Reservation { node, evicted, .. })) => Mirror {
+            nominated: Say::This(Some(node)),
+            annotated: Say::This(Some(Annotated { node, evicted })),
+        },
+        // A pod that has its node says with it where it is; what was nominated is history.
+        (_, None) if task.observed.node.is_some() => {
+            Mirror { nominated: Say::Anything, annotated: Say::This(None) }
+        }
+        (_, None) => Mirror { nominated: Say::This(None), annotated: Say::This(None) },
+    }
+}
+
+fn nominate(scene: &mut Scene<'_, '_>, task: Entity, wish: Say<Entity>) -> Option<Intent> {
+    let mut item = scene.cluster.tasks.get_mut(task).ok()?;
+    let said = item.mirror.nominated.or(item.observed.nominated);
+    let node = wish.or(said);
+    if said == node {
+        return None;
+    }
+    item.mirror.nominated = wish;
+    let (pod, uid) = (item.identity.key.clone(), item.identity.uid.clone());
+    let node = node.map(|node| scene.cluster.node(node).identity.name.clone());
+    Some(Intent::Nominate { pod, uid, node })
+}
+
+fn annotate(scene: &mut Scene<'_, '_>, task: Entity, wish: Say<Annotated>) -> Option<Intent> {
+    let mut item = scene.cluster.tasks.get_mut(task).ok()?;
+    let said = item.mirror.annotated.or(item.observed.annotated);
+    let note = wish.or(said);
+    if said == note {
+        return None;
+    }
+    item.mirror.annotated = wish;
+    let (pod, uid) = (item.identity.key.clone(), item.identity.uid.clone());
+    let reservation = note.map(|note| AnnotatedNode {
+        node: scene.cluster.node(note.node).identity.name.clone(),
+        evicted: note.evicted,
+    });
+    Some(Intent::Annotate { pod, uid, reservation })
+}
+
+/// Ends all reservations with the cycle, as a scheduler does that keeps them in a copy of the
+/// cluster.
+fn forget_all(scene: &mut Scene<'_, '_>) {
+    let jobs = scene.cluster.jobs.iter().filter(|job| job.counts.pipelined() > 0);
+    let members: Vec<Entity> = jobs.flat_map(|job| job.members.0.iter().copied()).collect();
+    for task in members {
+        if scene.cluster.task(task).status().0 == TaskStatus::Pipelined {
+            scene.cluster.assume(task, None);
+            scene.cluster.end_reservation(task, End::Released(Release::Forgotten));
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Reservations as records: since when room is held for a task, until when, and how it ended.
+//!
+//! A record is written when a Statement is committed or when a reservation is read back from a pod,
+//! never by an attempt that is undone. It lives until its pod is seen on the node (confirmed) or the
+//! room is given up (released); the numbers of each are kept here.
+
+use std::collections::VecDeque;
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::{Component, Resource};
+
+use super::cluster::Cluster;
+use super::task::Assumption;
+use crate::config::PipelineConfig;
+use crate::ids::TimeMs;
+use crate::reservation::{Release, ReservationCounts};
+
+/// Room held for a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reservation {
+    /// Where.
+    pub node: Entity,
+    /// Since when, by our own clock: after a restart, since it was read back.
+    pub since: TimeMs,
+    /// It is given up at this time if the room is not free by then.
+    pub until: TimeMs,
+    /// Were pods evicted for it?
+    pub evicted: bool,
+}
+
+/// The reservation of a task that is committed and neither confirmed nor released. It stays while
+/// the task is being bound, so that a bind that fails does not lose the room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+pub struct Nomination(pub Option<Reservation>);
+
+/// What is awaited of a task, and since when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+pub struct Timing {
+    /// The call about it must be answered by then.
+    pub answer_by: Option<TimeMs>,
+    /// It has been leaving its node since then.
+    pub leaving: Option<TimeMs>,
+    /// Room was held on its node until the deadline and it did not leave: what it takes is no longer
+    /// counted as room to come.
+    pub stuck: bool,
+}
+
+/// What a pod is to say of its reservation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Say<T> {
+    /// What it says already.
+    #[default]
+    Anything,
+    /// This; none means that no room is held for it.
+    This(Option<T>),
+}
+
+impl<T> Say<T> {
+    /// What it will say, if it says that now.
+    pub fn or(self, now: Option<T>) -> Option<T> {
+        match self {
+            Self::Anything => now,
+            Self::This(wish) => wish,
+        }
+    }
+}
+
+/// What a pod was asked to say and has not been seen to say yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+pub struct Mirror {
+    /// In `status.nominatedNodeName`.
+    pub nominated: Say<Entity>,
+    /// In the annotations.
+    pub annotated: Say<Annotated>,
+}
+
+/// A reservation as annotations give it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Annotated {
+    /// Where.
+    pub node: Entity,
+    /// Were pods evicted for it?
+    pub evicted: bool,
+}
+
+/// How a reservation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The pod is on the node.
+    Confirmed,
+    /// The room was given up.
+    Released(Release),
+}
+
+/// What all reservations share: the clock, their deadlines, their numbers.
+#[derive(Debug, Resource)]
+pub struct Reservations {
+    /// The time of the cycle, as told from outside.
+    pub now: TimeMs,
+    /// How long they last and where they are written down.
+    pub rules: PipelineConfig,
+    /// Their numbers.
+    pub counts: ReservationCounts,
+    /// When something runs out, in the order of time. Everything is given the same time, so entries
+    /// come in that order; one that was settled meanwhile is skipped when its time comes.
+    due: VecDeque<(TimeMs, Entity)>,
+    /// Tasks whose pods may have to be told.
+    changed: Vec<Entity>,
+}
+
+impl Reservations {
+    /// No reservations, under the rules of a configuration.
+    pub fn new(rules: PipelineConfig) -> Self {
+        Self {
+            now: TimeMs::default(),
+            rules,
+            counts: ReservationCounts::default(),
+            due: VecDeque::new(),
+            changed: Vec::new(),
+        }
+    }
+
+    /// When something that begins now runs out.
+    fn end_of_patience(&mut self, task: Entity) -> TimeMs {
+        let until = TimeMs(self.now.0.saturating_add(self.rules.deadline_ms));
+        self.due.push_back((until, task));
+        until
+    }
+
+    /// Notes that what the task's pod says of its reservation may have to change.
+    pub fn touch(&mut self, task: Entity) {
+        self.changed.push(task);
+    }
+
+    /// Tasks whose pods may have to be told, since this was last asked; repeats included.
+    pub fn take_changed(&mut self) -> Vec<Entity> {
+        std::mem::take(&mut self.changed)
+    }
+}
+
+impl Cluster<'_, '_> {
+    /// Writes the record of room that is held from now on.
+    pub(crate) fn begin_reservation(&mut self, task: Entity, node: Entity, evicted: bool) {
+        self.reservations.counts.made += 1;
+        self.record(task, node, evicted);
+    }
+
+    /// Writes the record of room an earlier life of the scheduler held.
+    pub(crate) fn restore_reservation(&mut self, task: Entity, node: Entity, evicted: bool) {
+        self.reservations.counts.restored += 1;
+        self.record(task, node, evicted);
+    }
+
+    fn record(&mut self, task: Entity, node: Entity, evicted: bool) {
+        let since = self.reservations.now;
+        let until = self.reservations.end_of_patience(task);
+        let Ok(mut item) = self.tasks.get_mut(task) else { return };
+        debug_assert!(item.nomination.0.is_none(), "the old record was ended first");
+        *item.nomination = Nomination(Some(Reservation { node, since, until, evicted }));
+        self.reservations.touch(task);
+    }
+
+    /// Ends the record of a task, if it has one.
+    pub(crate) fn end_reservation(&mut self, task: Entity, end: End) {
+        let Ok(mut item) = self.tasks.get_mut(task) else { return };
+        if item.nomination.0.take().is_none() {
+            return;
+        }
+        let counts = &mut self.reservations.counts;
+        match end {
+            End::Confirmed => counts.confirmed += 1,
+            End::Released(cause) => counts.released[cause as usize] += 1,
+        }
+        self.reservations.touch(task);
+    }
+
+    /// Notes that a call about the task leaves now.
+    pub(crate) fn await_answer(&mut self, task: Entity) {
+        let until = self.reservations.end_of_patience(task);
+        if let Ok(mut item) = self.tasks.get_mut(task) {
+            item.timing.answer_by = Some(until);
+        }
+    }
+
+    /// Notes that a task is told to leave now.
+    pub(crate) fn begin_leaving(&mut self, task: Entity) {
+        self.await_answer(task);
+        let now = self.reservations.now;
+        if let Ok(mut item) = self.tasks.get_mut(task) {
+            item.timing.leaving.get_or_insert(now);
+        }
+    }
+
+    /// Tasks whose reservation, or whose wait for an answer, ends now.
+    pub(crate) fn take_due(&mut self) -> Vec<Entity> {
+        let mut due = Vec::new();
+        while self.next_due().is_some_and(|until| until <= self.reservations.now) {
+            due.extend(self.reservations.due.pop_front().map(|(_, task)| task));
+        }
+        due
+    }
+
+    /// When the next reservation or wait for an answer ends.
+    pub(crate) fn next_due(&mut self) -> Option<TimeMs> {
+        while let Some(&(until, task)) = self.reservations.due.front() {
+            let open = self.tasks.get(task).is_ok_and(|task| {
+                task.timing.answer_by == Some(until)
+                    || task.nomination.0.is_some_and(|record| record.until == until)
+            });
+            if open {
+                return Some(until);
+            }
+            self.reservations.due.pop_front();
+        }
+        None
+    }
+
+    /// The bind of a task failed, or was not heard of again: the task waits, and its job pauses if
+    /// this is not the first time in a row.
+    ///
+    /// Room that was reserved stays so after a first failure and until its deadline: a gang does not
+    /// lose what others have left for it to a single refusal. After that it goes where it can.
+    pub(crate) fn bind_refused(&mut self, task: Entity) {
+        let (now, item) = (self.reservations.now, self.task(task));
+        let (record, job) = (item.nomination.0, item.membership.job);
+        let failures = job.map_or(0, |job| {
+            let mut job = self.job_mut(job);
+            job.backoff.fail(now);
+            job.backoff.failures
+        });
+        let kept = record.filter(|record| failures <= 1 && record.until > now);
+        self.assume(task, kept.map(|record| Assumption::Pipelined(record.node)));
+        if kept.is_none() {
+            self.end_reservation(task, End::Released(Release::BindFailed));
+        }
+        if let Ok(mut item) = self.tasks.get_mut(task) {
+            item.timing.answer_by = None;
+        }
+        self.reservations.touch(task);
+    }
+
+    /// The eviction of a task was refused, or not heard of again: it stays where it is.
+    pub(crate) fn stay(&mut self, task: Entity) {
+        self.assume(task, None);
+        if let Ok(mut item) = self.tasks.get_mut(task) {
+            *item.timing = Timing::default();
+        }
+    }
+
+    /// Stops counting on a leaving task's room.
+    pub(crate) fn distrust(&mut self, task: Entity) {
+        self.detach(task);
+        if let Ok(mut item) = self.tasks.get_mut(task) {
+            item.timing.stuck = true;
+        }
+        self.attach(task);
+    }
+}
