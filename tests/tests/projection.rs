@@ -2,7 +2,7 @@
 //! sees can be translated whatever else the object says.
 
 use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
-use muster::objects::{Object, ObjectKind};
+use muster::objects::{self, Object, ObjectKind};
 use muster::translate::{Fault, OwnerRule, translate};
 use muster_tests::policy::cases;
 use proptest::collection::{btree_map, vec};
@@ -311,6 +311,50 @@ where
     Ok(())
 }
 
+/// The fields kept of a pod, against the same fields of the full type.
+fn agrees(full: &Pod, reduced: &objects::Pod) -> Result<(), TestCaseError> {
+    let (meta, ours) = (&full.metadata, &reduced.metadata);
+    prop_assert_eq!(meta.name.as_deref(), Some(ours.name.as_str()));
+    prop_assert_eq!(&meta.namespace, &ours.namespace);
+    prop_assert_eq!(&meta.uid, &ours.uid);
+    prop_assert_eq!(meta.labels.clone().unwrap_or_default(), ours.labels.clone());
+    prop_assert_eq!(meta.annotations.clone().unwrap_or_default(), ours.annotations.clone());
+    prop_assert_eq!(meta.deletion_timestamp.is_some(), ours.deletion_timestamp.is_some());
+    let (spec, ours) = (full.spec.as_ref().expect("it has one"), &reduced.spec);
+    prop_assert_eq!(&spec.scheduler_name, &ours.scheduler_name);
+    prop_assert_eq!(&spec.node_name, &ours.node_name);
+    prop_assert_eq!(spec.node_selector.clone().unwrap_or_default(), ours.node_selector.clone());
+    prop_assert_eq!(&spec.priority, &ours.priority);
+    prop_assert_eq!(&spec.priority_class_name, &ours.priority_class_name);
+    prop_assert_eq!(&spec.preemption_policy, &ours.preemption_policy);
+    prop_assert_eq!(spec.host_network.unwrap_or_default(), ours.host_network);
+    let gates = spec.scheduling_gates.iter().flatten().map(|gate| gate.name.as_str());
+    prop_assert!(gates.eq(ours.scheduling_gates.iter().map(|gate| gate.name.as_str())));
+    let tolerations = spec.tolerations.iter().flatten().map(|entry| {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        (text(&entry.key), text(&entry.operator), text(&entry.effect))
+    });
+    let kept = ours.tolerations.iter();
+    let kept = kept.map(|entry| (entry.key.clone(), entry.operator.clone(), entry.effect.clone()));
+    prop_assert!(tolerations.eq(kept));
+    let asked = spec.containers.iter().map(|container| {
+        let requests = container.resources.as_ref().and_then(|all| all.requests.as_ref());
+        let requests =
+            requests.into_iter().flatten().map(|(name, text)| (name.clone(), text.0.clone()));
+        (container.image.clone().unwrap_or_default(), requests.collect::<Vec<_>>())
+    });
+    let kept = ours.containers.iter().map(|container| {
+        let requests = container.resources.requests.iter();
+        let requests = requests.map(|(name, text)| (name.clone(), text.to_string()));
+        (container.image.clone(), requests.collect::<Vec<_>>())
+    });
+    prop_assert!(asked.eq(kept));
+    let (status, ours) = (full.status.as_ref().expect("it has one"), &reduced.status);
+    prop_assert_eq!(&status.phase, &ours.phase);
+    prop_assert_eq!(&status.nominated_node_name, &ours.nominated_node_name);
+    Ok(())
+}
+
 /// Puts a null beside the fields of every mapping, as an API server may.
 fn add_nulls(value: &mut Value) {
     const OPTIONAL: [&str; 8] = [
@@ -341,6 +385,11 @@ proptest! {
     #[test]
     fn a_reduced_pod_is_what_a_full_decoding_sees(pod in any_pod()) {
         check::<Pod>(ObjectKind::Pod, &pod)?;
+        let full: Pod = serde_json::from_value(pod.clone()).expect("it was decoded a moment ago");
+        match project(ObjectKind::Pod, &pod.to_string())? {
+            Object::Pod(reduced) => agrees(&full, &reduced)?,
+            other => prop_assert!(false, "{:?}", other),
+        }
     }
 
     #[test]
