@@ -29,7 +29,6 @@ const HEADER_WITHIN: Duration = Duration::from_secs(5);
 
 /// What an address answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "independent switches of the command line")]
 pub struct Topics {
     /// `/healthz` and `/readyz`.
     pub health: bool,

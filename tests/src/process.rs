@@ -18,7 +18,7 @@ use crate::control_plane::{Server, Space, TEST_LABEL, User};
 pub const SCHEDULER: &str = "muster";
 
 /// Longest wait for something that must happen; a test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A running scheduler. Dropping it kills it, as a crash would.
 pub struct Muster {
@@ -59,9 +59,9 @@ impl Muster {
 
     /// Waits until it has ended by itself.
     pub async fn ended(&mut self) {
-        let mut server = &mut self.server;
+        let server = &mut self.server;
         let begun = Instant::now();
-        while !Server::has_ended(&mut server) {
+        while !Server::has_ended(server) {
             assert!(begun.elapsed() < PATIENCE, "it does not end: {}", server.log());
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

@@ -245,7 +245,10 @@ fn a_gang_holds_leaving_room_over_a_crash_and_gets_it() {
         until_bound(space, "old-", 20).await;
         // Nobody ends their containers: they leave, and hold their room until they are gone.
         for at in 0..20 {
-            pods(space).delete(&format!("old-{at}"), &Default::default()).await.unwrap();
+            pods(space)
+                .delete(&format!("old-{at}"), &kube::api::DeleteParams::default())
+                .await
+                .unwrap();
         }
         make_gang(space, "next", 15, one_cpu()).await;
         let held = async || {

@@ -96,12 +96,9 @@ fn the_chart_is_explained() {
     );
 }
 
-/// Who is evicted, without the remark on actions that are still to come.
 fn evictions(parsed: &Parsed) -> Vec<String> {
     let said = words::sentences(&parsed.config).into_iter();
-    said.filter(|line| line.starts_with("Evicted"))
-        .map(|line| line.replace(" (not in this version)", ""))
-        .collect()
+    said.filter(|line| line.starts_with("Evicted")).collect()
 }
 
 #[test]
@@ -137,6 +134,10 @@ fn switches_that_take_away_what_was_asked_for_are_warned_about() {
     );
     assert_eq!(evictions(&off), ["Evicted by preempt: nobody, since no plugin names victims"]);
     says(
+        &load("whole-gangs-without-victims").warnings,
+        "gangpreempt evicts nobody: no plugin in the tiers names its victims",
+    );
+    says(
         &load("capacity-hierarchical").warnings,
         "enableHierarchy: true on gang has no effect: it takes no part in that (the hierarchy of \
          queues)",
@@ -162,6 +163,13 @@ fn what_surprises_people_is_noted() {
          only when that tier allows none, so queues may fall below what they deserve; move capacity \
          to tier 1 to be asked as well",
     );
+    says(
+        &notes("capacity-flat"),
+        "reclaim chooses victims pod by pod, whatever their gangs lose by it; recommended: \
+         `gangAwareEnable: true` under its configurations, which takes what gangs can spare first, \
+         then as few whole gangs as possible",
+    );
+    assert!(!notes("whole-gangs").iter().any(|note| note.contains("pod by pod")));
     assert!(!notes("capacity-first-tier").iter().any(|note| note.starts_with("reclaim: tier")));
     says(
         &notes("waiting-time-too-late"),

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use muster::config;
+use muster::sim::invariants::Invariant;
 use muster::sim::load::load_all;
 use muster::sim::report::write_json;
 use muster::sim::run::{Narration, RunResult, run};
 use muster::sim::scenario::Scenario;
+use muster_core::intent::DecisionOp;
 use muster_tests::policy::pool;
 
 fn root() -> PathBuf {
@@ -47,7 +49,7 @@ fn what_failed(result: &RunResult) -> Vec<String> {
 #[test]
 fn every_scenario_passes() {
     let scenarios = all();
-    assert!(scenarios.len() > 180, "the acceptance Scenarios are there: {}", scenarios.len());
+    assert!(scenarios.len() > 260, "the acceptance Scenarios are there: {}", scenarios.len());
     let mut wrong = Vec::new();
     for scenario in &scenarios {
         let result = play(scenario, 1);
@@ -55,6 +57,47 @@ fn every_scenario_passes() {
             wrong.push(format!("{}: {:#?}", short_name(scenario), what_failed(&result)));
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Fewest cycles in each half of a long run.
+const HALF: u32 = 25;
+
+fn evicts(result: &RunResult) -> bool {
+    let mut decisions = result.cycles.iter().flat_map(|cycle| &cycle.decisions);
+    decisions.any(|decision| decision.op == DecisionOp::Evict)
+}
+
+/// The same twice as long, fifty cycles at least, with victims that come back. Whatever the timeline
+/// does lies in the first half.
+fn prolonged(scenario: &Scenario, cycles: u32) -> (Scenario, u32) {
+    let half = cycles.max(HALF);
+    let cycles = Some(2 * half);
+    (Scenario { recreate: true, cycles, expect: Vec::new(), ..scenario.clone() }, half)
+}
+
+#[test]
+fn what_evicts_comes_to_rest_though_victims_come_back() {
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for scenario in all() {
+        let result = play(&scenario, 1);
+        if !evicts(&result) {
+            continue;
+        }
+        seen += 1;
+        let (long, half) = prolonged(&scenario, result.cycles.len() as u32);
+        let result = play(&long, 1);
+        let late = result.cycles.iter().filter(|cycle| cycle.cycle > half);
+        let late = late.flat_map(|cycle| &cycle.decisions).count();
+        let repeats = result.violations.iter().flatten();
+        let repeats = repeats.filter(|one| one.invariant == Invariant::NoRepeatEviction).count();
+        if (late, repeats) != (0, 0) {
+            let name = short_name(&scenario);
+            wrong.push(format!("{name}: {late} decisions late, {repeats} evicted again"));
+        }
+    }
+    assert!(seen > 100, "Scenarios with evictions are there: {seen}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

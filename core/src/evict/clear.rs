@@ -151,7 +151,8 @@ impl Hunt<'_> {
         match self.raid.purpose {
             EvictPurpose::Preempt => named.into_iter().collect(),
             EvictPurpose::Reclaim => {
-                let mut fairness = Fairness::new(&scene.cluster, self.need);
+                let mut fairness =
+                    Fairness::new(&scene.cluster, &self.need.evictor, &self.need.sum);
                 named.into_iter().filter(|&task| fairness.take(task)).collect()
             }
         }

@@ -16,11 +16,13 @@ use crate::statement::{Checkpoint, Statement};
 use crate::world::TaskStatus;
 
 use super::clear::grounds;
+use super::fairness::Fairness;
 use super::gang::commit;
 use super::herd::{Candidate, Herd};
 use super::need::Need;
 use super::raid::Raid;
 use super::refusal::{self, Refusals};
+use super::reprieve;
 use super::sites::Terrain;
 
 /// Whose tasks make way.
@@ -47,6 +49,7 @@ pub(super) fn serve(scene: &mut Scene<'_, '_>, raid: &Raid, herd: &mut Herd, job
         let mut statement = Statement::new(raid.action);
         let found = attempt(scene, raid, herd, &mut statement, (job, &sheet, among), &mut refusals);
         if let Some(victims) = found {
+            let victims = give_back(scene, &mut statement, job, victims);
             commit(scene, statement, herd, job, &victims);
             return Turn::Over;
         }
@@ -102,6 +105,27 @@ fn attempt(
     refusals.hopeful = true;
     let covered = scene.policies.job_pipelined(&scene.cluster.job(job));
     (placed && covered).then_some(victims)
+}
+
+/// Spares those who are needless by now: room that was made for one task may have served the next. The
+/// last taken is looked at first.
+fn give_back(
+    scene: &mut Scene<'_, '_>,
+    statement: &mut Statement,
+    job: Entity,
+    mut victims: Vec<Entity>,
+) -> Vec<Entity> {
+    if victims.len() < 2 {
+        return victims;
+    }
+    statement.pipeline_all_allocated(&mut scene.cluster, job);
+    let placed = reprieve::placed(scene, job);
+    for at in (0..victims.len()).rev() {
+        if reprieve::spare(scene, statement, &placed, &victims[at..=at]) {
+            victims.remove(at);
+        }
+    }
+    victims
 }
 
 /// Rows of the domains the job may use, in order of preference; none is all rows.
@@ -189,11 +213,16 @@ struct Offer {
 fn offer(scene: &Scene<'_, '_>, evictor: &Evictor, row: u32, tasks: &[Entity]) -> Option<Offer> {
     let mut tasks = tasks.to_vec();
     scene.policies.sort_victims(&scene.cluster, evictor, &mut tasks);
+    let request = scene.cluster.task(evictor.task?).whole_request();
     let tasks = match evictor.purpose {
         EvictPurpose::Preempt => scene.policies.preemptable(&scene.cluster, evictor, &tasks),
-        EvictPurpose::Reclaim => scene.policies.reclaimable(&scene.cluster, evictor, &tasks),
+        EvictPurpose::Reclaim => {
+            let mut named = scene.policies.reclaimable(&scene.cluster, evictor, &tasks);
+            let mut fairness = Fairness::new(&scene.cluster, evictor, &request);
+            named.retain(|&task| fairness.take(task));
+            named
+        }
     };
-    let request = scene.cluster.task(evictor.task?).whole_request();
     let nodes = scene.cluster.columns();
     let mut room = nodes.future(row as usize);
     let mut price = (i32::MIN, 0);

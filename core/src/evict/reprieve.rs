@@ -35,15 +35,8 @@ pub(super) fn reprieve(
         if stays_with_its_gang(hunt, &taken, at) {
             continue;
         }
-        let start = statement.checkpoint();
-        for &task in &taken[at].tasks {
-            let spared = statement.spare(&mut scene.cluster, task);
-            debug_assert!(spared.is_ok(), "it was evicted by this statement");
-        }
-        if still_good(scene, statement, &placed, &taken[at].tasks) {
+        if spare(scene, statement, &placed, &taken[at].tasks) {
             taken[at].tasks.clear();
-        } else {
-            statement.rollback(&mut scene.cluster, start);
         }
     }
     taken.retain(|one| !one.tasks.is_empty());
@@ -82,6 +75,25 @@ fn respect_surplus(
     }
     let placed = hunt.redo(scene, statement, taken.iter());
     debug_assert!(placed, "what is left was enough a moment ago");
+}
+
+/// Sends victims back to their nodes if the placement is as good with them; else nothing changes.
+pub(super) fn spare(
+    scene: &mut Scene<'_, '_>,
+    statement: &mut Statement,
+    placed: &[(u32, ClassId, Entity)],
+    victims: &[Entity],
+) -> bool {
+    let start = statement.checkpoint();
+    for &task in victims {
+        let spared = statement.spare(&mut scene.cluster, task);
+        debug_assert!(spared.is_ok(), "it was evicted by this statement");
+    }
+    let good = still_good(scene, statement, placed, victims);
+    if !good {
+        statement.rollback(&mut scene.cluster, start);
+    }
+    good
 }
 
 /// Places the job without one unit after the other, as long as that may succeed and is cheap.
@@ -134,7 +146,7 @@ fn stays_with_its_gang(hunt: &Hunt<'_>, taken: &[Taken], at: usize) -> bool {
 }
 
 /// Where room is held for the job, by class.
-fn placed(scene: &Scene<'_, '_>, job: Entity) -> Vec<(u32, ClassId, Entity)> {
+pub(super) fn placed(scene: &Scene<'_, '_>, job: Entity) -> Vec<(u32, ClassId, Entity)> {
     let members = scene.cluster.job(job).members.0.iter().map(|&task| scene.cluster.task(task));
     let mut placed: Vec<(u32, ClassId, Entity)> = members
         .filter_map(|task| match task.status() {

@@ -31,8 +31,8 @@ mod strategy;
 
 pub use bar::{Bar, Obstacle};
 pub use evict::{Ballot, EvictPurpose, Evictor};
-pub(crate) use queues::upwards;
 pub use queues::{Claims, Portion, QueueClaim, Wants};
+pub(crate) use queues::{Giving, upwards};
 pub use tiers::{OrderKey, Policies};
 
 use bevy_ecs::entity::Entity;
@@ -493,7 +493,8 @@ pub trait Policy: Send + Sync {
     }
 }
 
-/// The plugin of a configuration entry; none if this version does not have it.
+/// The plugin of a configuration entry; none if this version does not have it, or if it has no say
+/// because what it promises always holds (`cdp`).
 ///
 /// Resources a configuration names get their dimension here, before any object is seen, so that they
 /// have hot lanes.

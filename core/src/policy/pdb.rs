@@ -5,8 +5,8 @@
 //! simulation) it follows from `minAvailable` or `maxUnavailable` and the pods that run. A pod the status
 //! lists as disrupted already costs nothing. A pod under several budgets needs room in all of them.
 //!
-//! Actions that evict for whole gangs do not ask it, as upstream, and it proposes no victims to
-//! `shuffle`.
+//! It has a say wherever pods are evicted, for whole gangs too; upstream does not ask it there. It
+//! proposes no victims to `shuffle`.
 //!
 //! It has no arguments.
 
@@ -50,7 +50,7 @@ impl Policy for Pdb {
     }
 
     fn points(&self) -> &'static [Point] {
-        &[Point::Preemptable, Point::Reclaimable]
+        &[Point::Preemptable, Point::Reclaimable, Point::UnifiedEvictable]
     }
 
     fn preemptable(&self, cluster: &Cluster<'_, '_>, _: &Evictor, tasks: &[Entity]) -> Ballot {
@@ -58,6 +58,15 @@ impl Policy for Pdb {
     }
 
     fn reclaimable(&self, cluster: &Cluster<'_, '_>, _: &Evictor, tasks: &[Entity]) -> Ballot {
+        within_budgets(cluster, tasks)
+    }
+
+    fn unified_evictable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        _: &Evictor,
+        tasks: &[Entity],
+    ) -> Ballot {
         within_budgets(cluster, tasks)
     }
 }
@@ -109,6 +118,7 @@ mod tests {
             let candidates = tasks(directory, &ALL);
             let answer = Pdb.preemptable(cluster, &evictor, &candidates);
             assert_eq!(answer, Pdb.reclaimable(cluster, &evictor, &candidates));
+            assert_eq!(answer, Pdb.unified_evictable(cluster, &evictor, &candidates));
             match answer {
                 Ballot::Abstain => panic!("pdb has an opinion"),
                 Ballot::Only(victims) => named(cluster, &victims),

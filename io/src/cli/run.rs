@@ -74,6 +74,7 @@ pub struct RunArgs {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_field_names, reason = "named after the flags")]
 struct ElectionArgs {
     /// Decide only while holding the lease
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1,
@@ -120,7 +121,7 @@ struct AnswerArgs {
 
 /// Flags of Volcano's scheduler that mean nothing here, so that a Deployment need not be rewritten.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_field_names, reason = "named after the flags")]
+#[expect(clippy::option_option, reason = "a flag that is absent, bare, or has a value")]
 struct IdleArgs {
     #[arg(long, hide = true, num_args = 0..=1)]
     priority_class: Option<Option<String>>,

@@ -7,6 +7,7 @@ use muster_core::config::catalog::Support;
 use muster_core::config::{ActionConfig, Gate, Gates, PluginConfig, SchedulerConfig};
 
 use super::gang_aware::ARGUMENT as GANG_AWARE;
+use super::words::is_whole;
 use super::{conflicts, flags};
 
 /// What should be known at every start, one sentence each.
@@ -38,10 +39,11 @@ pub fn notes(config: &SchedulerConfig) -> Vec<String> {
     }
     say_opposing_scores(config, &mut said);
     for name in ["preempt", "reclaim"] {
-        if action(config, name).is_some_and(|action| !gang_aware(action)) {
+        if action(config, name).is_some_and(|action| !is_whole(action)) {
             said.push(format!(
-                "{name} evicts pod by pod and may break gangs for a job that then does not start; \
-                 `{GANG_AWARE}: true` under its configurations makes it decide for whole gangs"
+                "{name} chooses victims pod by pod, whatever their gangs lose by it; recommended: \
+                 `{GANG_AWARE}: true` under its configurations, which takes what gangs can spare \
+                 first, then as few whole gangs as possible"
             ));
         }
     }
@@ -141,7 +143,7 @@ fn say_evicting(config: &SchedulerConfig, said: &mut Vec<String>) {
             ));
         }
         for key in GANG_ONLY {
-            if action.arguments.get(key).is_some() && !gang_aware(action) {
+            if action.arguments.get(key).is_some() && !is_whole(action) {
                 said.push(format!(
                     "{key} of {name} has no effect: it belongs to `{GANG_AWARE}: true`"
                 ));
@@ -184,7 +186,7 @@ fn say_opposing_scores(config: &SchedulerConfig, said: &mut Vec<String>) {
 
 /// In Volcano's tiers the first that finds victims decides alone, which surprises most people.
 fn say_shadowed_queue_plugin(config: &SchedulerConfig, said: &mut Vec<String>) {
-    if action(config, "reclaim").is_none_or(gang_aware) {
+    if action(config, "reclaim").is_none_or(is_whole) {
         return;
     }
     let has_a_say = |plugin: &&PluginConfig| {
@@ -219,8 +221,4 @@ pub(super) fn plugins(config: &SchedulerConfig) -> impl Iterator<Item = &PluginC
 
 pub(super) fn action<'c>(config: &'c SchedulerConfig, name: &str) -> Option<&'c ActionConfig> {
     config.actions.iter().find(|action| action.spec.name == name)
-}
-
-pub(super) fn gang_aware(action: &ActionConfig) -> bool {
-    action.arguments.bool(GANG_AWARE, false)
 }

@@ -3,11 +3,11 @@
 //! [`warnings`] speak of something that is asked for and then switched off; [`notes`] of something
 //! that works differently than most people expect.
 
-use muster_core::config::{ActionConfig, Gate, SchedulerConfig};
+use muster_core::config::{ActionConfig, Gate, PluginConfig, SchedulerConfig};
 
-use super::advice::{action, gang_aware, plugins};
+use super::advice::{action, plugins};
 use super::flags;
-use super::words::{before_sla, first_voters, has_a_say};
+use super::words::{before_sla, has_a_say, is_whole, names_victims};
 
 /// Something is asked for and switched off.
 pub(super) fn warnings(config: &SchedulerConfig) -> Vec<String> {
@@ -28,13 +28,22 @@ pub(super) fn notes(config: &SchedulerConfig) -> Vec<String> {
 
 /// An evicting action without anybody who names victims evicts nobody.
 fn say_no_victims(config: &SchedulerConfig, said: &mut Vec<String>) {
-    for (name, gate) in [("preempt", Gate::Preemptable), ("reclaim", Gate::Reclaimable)] {
-        let Some(action) = action(config, name) else { continue };
-        if gang_aware(action) || !first_voters(config, gate).is_empty() {
+    for action in &config.actions {
+        let name = action.spec.name;
+        let gate = match name {
+            "preempt" | "gangpreempt" => Gate::Preemptable,
+            "reclaim" | "gangreclaim" => Gate::Reclaimable,
+            _ => continue,
+        };
+        if names_victims(config, action, gate) {
             continue;
         }
+        let switched_off = |plugin: &&PluginConfig| {
+            plugin.spec.gates.contains(&gate) && !plugin.gates.is_open(gate)
+        };
+        // For whole gangs no switch keeps a plugin out.
         let off: Vec<&str> = plugins(config)
-            .filter(|plugin| plugin.spec.gates.contains(&gate) && !plugin.gates.is_open(gate))
+            .filter(|plugin| !is_whole(action) && switched_off(plugin))
             .map(|plugin| plugin.spec.name)
             .collect();
         let key = flags::of(gate).key;

@@ -460,11 +460,18 @@ fn notes_say_what_deserves_a_second_look() {
     assert!(helm.iter().any(|note| note.contains("pull in opposite directions")), "{helm:?}");
     let ci = notes(include_str!("fixtures/ci.yaml"));
     let has = |start: &str| ci.iter().any(|note| note.starts_with(start));
-    assert!(has("preempt evicts pod by pod") && has("reclaim evicts pod by pod"), "{ci:?}");
+    for name in ["preempt", "reclaim"] {
+        let said = format!(
+            "{name} chooses victims pod by pod, whatever their gangs lose by it; recommended: \
+             `gangAwareEnable: true` under its configurations, which takes what gangs can spare \
+             first, then as few whole gangs as possible"
+        );
+        assert!(ci.contains(&said), "{ci:?}");
+    }
     assert!(has("reclaim: tier 1 (gang, conformance) decides which pods"), "{ci:?}");
     let scenario = include_str!("fixtures/scenarios.yaml").split("---\n").next().unwrap();
     let quiet = notes(scenario);
-    assert!(!quiet.iter().any(|note| note.contains("evicts pod by pod")), "{quiet:?}");
+    assert!(!quiet.iter().any(|note| note.contains("pod by pod")), "{quiet:?}");
 }
 
 #[test]

@@ -123,26 +123,43 @@ fn evicted(config: &SchedulerConfig) -> Vec<String> {
 fn evicted_by(config: &SchedulerConfig, action: &ActionConfig, gate: Gate, queues: &str) -> String {
     let name = action.spec.name;
     let later = if action.spec.support == Support::Planned { " (not in this version)" } else { "" };
-    let whole = name.starts_with("gang") || action.arguments.bool(GANG_AWARE, false);
-    let voters = if whole { unified_voters(config, gate) } else { first_voters(config, gate) };
-    // For whole gangs the gang plugin lets everybody go; which part of a gang is chosen elsewhere.
-    let lets_go = whole && plugins(config).any(|plugin| plugin.spec.name == "gang");
-    if voters.is_empty() && !lets_go {
+    if !names_victims(config, action, gate) {
         return format!("Evicted by {name}{later}: nobody, since no plugin names victims");
     }
-    let limits: Vec<String> = voters
+    let limits: Vec<String> = voters(config, action, gate)
         .iter()
         .map(|plugin| format!("{} ({})", limit(plugin.spec.name), plugin.spec.name))
         .collect();
     let limits =
         if limits.is_empty() { String::new() } else { format!(", where {}", limits.join(", ")) };
-    let what = if whole { "gangs, whole or their surplus," } else { "pods" };
+    let what = if is_whole(action) { "gangs, whole or their surplus," } else { "pods" };
     format!("Evicted by {name}{later}: {what} {queues} for a job that cannot start{limits}")
+}
+
+/// Does the action evict for whole gangs?
+pub(super) fn is_whole(action: &ActionConfig) -> bool {
+    action.spec.name.starts_with("gang") || action.arguments.bool(GANG_AWARE, false)
+}
+
+/// Is there anybody who lets pods go?
+pub(super) fn names_victims(config: &SchedulerConfig, action: &ActionConfig, gate: Gate) -> bool {
+    // For whole gangs the gang plugin lets everybody go; which part of a gang is chosen elsewhere.
+    let lets_go = is_whole(action) && plugins(config).any(|plugin| plugin.spec.name == "gang");
+    lets_go || !voters(config, action, gate).is_empty()
+}
+
+/// The plugins that limit whom an action may evict.
+fn voters<'c>(
+    config: &'c SchedulerConfig,
+    action: &ActionConfig,
+    gate: Gate,
+) -> Vec<&'c PluginConfig> {
+    if is_whole(action) { unified_voters(config, gate) } else { first_voters(config, gate) }
 }
 
 /// The plugins that choose victims pod by pod: those of the first tier with a say decide alone as
 /// long as they leave anybody.
-pub(super) fn first_voters(config: &SchedulerConfig, gate: Gate) -> Vec<&PluginConfig> {
+fn first_voters(config: &SchedulerConfig, gate: Gate) -> Vec<&PluginConfig> {
     let tiers = config
         .tiers
         .iter()
@@ -153,8 +170,8 @@ pub(super) fn first_voters(config: &SchedulerConfig, gate: Gate) -> Vec<&PluginC
 /// The plugins that choose victims for whole gangs; no switch keeps them out.
 fn unified_voters(config: &SchedulerConfig, gate: Gate) -> Vec<&PluginConfig> {
     let known: &[&str] = match gate {
-        Gate::Preemptable => &["conformance", "priority"],
-        _ => &["conformance", "capacity", "proportion"],
+        Gate::Preemptable => &["conformance", "priority", "pdb"],
+        _ => &["conformance", "capacity", "proportion", "pdb"],
     };
     plugins(config).filter(|plugin| known.contains(&plugin.spec.name)).collect()
 }
@@ -168,7 +185,6 @@ fn limit(plugin: &str) -> &'static str {
         "proportion" => "their queue uses more than its due and keeps its guarantee",
         "capacity" => "their queue uses more than it deserves and keeps its guarantee",
         "pdb" => "disruption budgets allow it",
-        "cdp" => "they have run for a while",
         "tdm" => "they do not use lent nodes",
         "extender" => "your server agrees",
         _ => "it agrees",

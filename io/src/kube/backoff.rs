@@ -22,7 +22,7 @@ impl Backoff {
     pub fn pause(&mut self) -> Duration {
         let full = self.next;
         self.next = (full * 2).min(self.longest);
-        full - full.mul_f64(jitter() / 4.0)
+        full.mul_f64(1.0 - jitter() / 4.0)
     }
 
     /// An attempt went well: the next pause is a first one.

@@ -281,7 +281,7 @@ mod tests {
     fn a_gate_is_open_only_until_its_time() {
         let gate = Gate::closed();
         assert_eq!(gate.left(), None);
-        gate.open_until(Instant::now() + Duration::from_secs(60));
+        gate.open_until(Instant::now() + Duration::from_mins(1));
         assert!(gate.left().is_some_and(|left| left > Duration::from_secs(50)));
         gate.open_until(gate.start);
         assert_eq!(gate.left(), None);

@@ -300,12 +300,12 @@ enum Fate {
 
 fn fate(error: &watcher::Error, list: List) -> Fate {
     use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
-    let status = match error {
-        watcher::Error::WatchError(status) => status,
-        InitialListFailed(kube::Error::Api(status))
-        | WatchStartFailed(kube::Error::Api(status))
-        | WatchFailed(kube::Error::Api(status)) => status,
-        _ => return Fate::Again,
+    let (watcher::Error::WatchError(status)
+    | InitialListFailed(kube::Error::Api(status))
+    | WatchStartFailed(kube::Error::Api(status))
+    | WatchFailed(kube::Error::Api(status))) = error
+    else {
+        return Fate::Again;
     };
     match status.code {
         404 => Fate::Missing,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::objects::ObjectKind;
 
 /// A loop that has not come round for so long hangs. A cycle takes a fraction of a second.
-const STALLED_AFTER: Duration = Duration::from_secs(60);
+const STALLED_AFTER: Duration = Duration::from_mins(1);
 
 /// Signs of life; cheap to give, and shared.
 #[derive(Clone, Debug)]

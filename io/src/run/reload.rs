@@ -1,7 +1,7 @@
 //! Looks at the configuration file again and again; a new text that is valid becomes news, one that
 //! is not is said and leaves the old one in force.
 //!
-//! The file is read rather than watched: a mounted ConfigMap is swapped by moving a symbolic link, and
+//! The file is read rather than watched: a mounted `ConfigMap` is swapped by moving a symbolic link, and
 //! reading a page every few seconds costs nothing.
 
 use std::hash::Hasher;

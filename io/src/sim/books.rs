@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use muster_core::delta::{
-    ClusterDelta, DomainFacts, NodeFacts, ObjectRef, Ownership, PodFacts, PodGroupFacts, PodPhase,
-    QueueFacts,
+    ClusterDelta, DomainFacts, NearFacts, NodeFacts, ObjectRef, Ownership, PodClaim, PodFacts,
+    PodGroupFacts, PodPhase, QueueFacts,
 };
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::resource::{Dim, ResourceList, ResourceNames, ResourceVec};
@@ -98,6 +98,12 @@ pub struct PodEntry {
     pub nominated: Option<Name>,
     /// What it asks for.
     pub request: ResourceVec,
+    /// Labels, sorted by key.
+    pub labels: Vec<(Name, Name)>,
+    /// What it asks of the pods around it.
+    pub near: NearFacts,
+    /// Claims its volumes name.
+    pub claims: Vec<PodClaim>,
 }
 
 impl PodEntry {
@@ -235,6 +241,9 @@ impl Books {
             node: None,
             nominated: None,
             request: ResourceVec::default(),
+            labels: Vec::new(),
+            near: NearFacts::default(),
+            claims: Vec::new(),
         };
         self.jobs.entry(job.clone()).or_default().pods.insert(key.clone());
         self.ever.extend([key.clone(), job]);
@@ -309,6 +318,9 @@ impl Books {
             node: facts.node.clone(),
             nominated: held_node(facts).cloned(),
             request: self.names.vector(&facts.request),
+            labels: facts.labels.clone(),
+            near: facts.constraints.near.clone(),
+            claims: facts.claims.clone(),
         };
         self.post(&entry, ResourceVec::add, |count| *count += 1);
         if entry.ownership == Ownership::Ours {

@@ -202,6 +202,16 @@ impl<'a> Run<'a> {
         run
     }
 
+    /// Tells the watch what queues are due where no queue takes more: there a victim may be needed for
+    /// that alone.
+    fn tell_dues(&mut self) {
+        let mut plugins = self.config.tiers.iter().flatten();
+        if plugins.any(|plugin| plugin.spec.name == "proportion") {
+            let queues = self.scheduler.queues().into_iter();
+            self.watch.hear_dues(queues.map(|queue| (queue.name, queue.deserved)).collect());
+        }
+    }
+
     /// Runs one cycle; true if anything changed in it.
     fn cycle(&mut self, cycle: u32) -> bool {
         let now_ms = i64::from(cycle - 1) * self.scenario.period_ms;
@@ -224,6 +234,9 @@ impl<'a> Run<'a> {
         self.count(&decisions, cycle);
         self.domains.refresh(&self.books);
         if self.scenario.invariants {
+            if decisions.iter().any(|decision| decision.op == DecisionOp::Evict) {
+                self.tell_dues();
+            }
             self.watch.decided(&self.books, &self.domains, &decisions, cycle);
         }
         self.cluster.call(&intents, now_ms);

@@ -21,9 +21,10 @@ pub(super) const TABLE: &[PluginSpec] = &[
     },
     PluginSpec {
         name: "cdp",
-        summary: "a pod is not evicted for a while after it was placed",
-        support: Support::Planned,
-        gates: &[Gate::Preemptable, Gate::Reclaimable],
+        summary: "a pod is not evicted before its volcano.sh/cooldown-time has passed; that holds with \
+                  or without this plugin",
+        support: Support::Full,
+        gates: &[],
         arguments: &[],
     },
     PluginSpec {

@@ -13,8 +13,7 @@ mod surplus;
 
 pub(super) use ceiling::{ceilings, dues};
 pub(super) use divide::{Claim, divide};
-pub(super) use giving::Giving;
-pub(crate) use giving::upwards;
+pub(crate) use giving::{Giving, upwards};
 pub(super) use limit::{admissible, fits};
 pub(super) use room::reclaimable;
 pub(super) use surplus::{exceeds_due, is_borrowed, is_due_any};

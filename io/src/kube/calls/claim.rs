@@ -17,7 +17,7 @@ use crate::objects::{PersistentVolumeClaim, PhaseStatus};
 use crate::translate::SELECTED_NODE;
 
 /// Longest wait for a volume, as in Kubernetes.
-const BOUND_WITHIN: Duration = Duration::from_secs(600);
+const BOUND_WITHIN: Duration = Duration::from_mins(10);
 
 /// What is read of a volume before it is given away.
 #[derive(Deserialize)]
@@ -62,8 +62,8 @@ impl Office {
 
     /// Gives a volume to a claim.
     async fn give(&self, volume: &Name, claim: &ObjectKey) -> Result<(), String> {
-        let path = format!("/api/v1/persistentvolumes/{volume}");
-        let found: Volume = self.read(&path).await.map_err(|failure| failure.to_string())?;
+        let address = format!("/api/v1/persistentvolumes/{volume}");
+        let found: Volume = self.read(&address).await.map_err(|failure| failure.to_string())?;
         let wanted: PersistentVolumeClaim =
             self.read(&claim_path(claim)).await.map_err(|failure| failure.to_string())?;
         if let Some(held) = &found.spec.claim_ref {
@@ -90,7 +90,7 @@ impl Office {
                 "uid": wanted.metadata.uid,
             }},
         });
-        let written = self.write(Method::PATCH, &path, (Body::MergePatch, &patch)).await;
+        let written = self.write(Method::PATCH, &address, (Body::MergePatch, &patch)).await;
         written.map_err(|failure| format!("volume {volume} was not given to {claim}: {failure}"))
     }
 

@@ -66,7 +66,7 @@ impl Office {
         phase: GroupPhase,
         report: &GroupReport,
     ) -> Result<(), Failure> {
-        let path = group_path(group);
+        let address = group_path(group);
         let since = now();
         let ours = report
             .conditions
@@ -76,7 +76,7 @@ impl Office {
         let mut conditions: Vec<Value> = Vec::new();
         if memo.foreign_conditions {
             // A patch replaces the list as a whole.
-            let found: Conditions = self.read(&path).await?;
+            let found: Conditions = self.read(&address).await?;
             metadata["resourceVersion"] = found.metadata.resource_version.into();
             let foreign = |entry: &Value| {
                 let kind = entry["type"].as_str().unwrap_or_default();
@@ -95,19 +95,19 @@ impl Office {
                 "conditions": conditions,
             },
         });
-        self.patch_group(&path, &patch).await
+        self.patch_group(&address, &patch).await
     }
 
     /// Volcano's definition keeps the status in the object itself, others apart.
-    async fn patch_group(&self, path: &str, patch: &Value) -> Result<(), Failure> {
+    async fn patch_group(&self, address: &str, patch: &Value) -> Result<(), Failure> {
         if !self.plain_groups.load(Ordering::Relaxed) {
-            let apart = format!("{path}/status");
+            let apart = format!("{address}/status");
             match self.write(Method::PATCH, &apart, (Body::MergePatch, patch)).await {
                 Err(failure) if failure.is(404) => {}
                 result => return result,
             }
         }
-        self.write(Method::PATCH, path, (Body::MergePatch, patch)).await?;
+        self.write(Method::PATCH, address, (Body::MergePatch, patch)).await?;
         self.plain_groups.store(true, Ordering::Relaxed);
         Ok(())
     }

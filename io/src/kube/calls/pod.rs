@@ -56,8 +56,8 @@ impl Office {
     }
 
     async fn patch(&self, pod: &ObjectKey, part: &str, patch: &Value) -> bool {
-        let path = pod_path(pod, part);
-        match self.write(Method::PATCH, &path, (Body::StrategicPatch, patch)).await {
+        let address = pod_path(pod, part);
+        match self.write(Method::PATCH, &address, (Body::StrategicPatch, patch)).await {
             Ok(()) => true,
             // Gone, or another pod of that name by now.
             Err(failure) if failure.is(404) || failure.is(409) => false,

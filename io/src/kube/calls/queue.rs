@@ -16,9 +16,9 @@ impl Office {
         // A queue without an object has nowhere to write to.
         let Some(known) = self.memo.queue(queue) else { return };
         let Some(status) = changes(&known, report) else { return };
-        let path = format!("/apis/scheduling.volcano.sh/v1beta1/queues/{queue}/status");
+        let address = format!("/apis/scheduling.volcano.sh/v1beta1/queues/{queue}/status");
         let patch = json!({"status": status});
-        match self.write(Method::PATCH, &path, (Body::MergePatch, &patch)).await {
+        match self.write(Method::PATCH, &address, (Body::MergePatch, &patch)).await {
             Ok(()) => {}
             Err(failure) if failure.is(404) => {}
             Err(failure) => warn!(%queue, %failure, "the status of the queue was not written"),

@@ -3,13 +3,15 @@
 
 mod bounds;
 mod gangs;
+mod neighbours;
 mod replay;
 mod victims;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use muster_core::ids::ObjectKey;
+use muster_core::ids::{Name, ObjectKey};
 use muster_core::intent::{Decision, DecisionOp};
+use muster_core::resource::ResourceList;
 
 use super::books::Books;
 use super::domains::DomainIndex;
@@ -91,6 +93,8 @@ pub struct Watch {
     acted_on: BTreeSet<ObjectKey>,
     /// Jobs and pods whose state the timeline itself changed.
     excused: BTreeSet<ObjectKey>,
+    /// What queues are due, where none may go beyond its due.
+    dues: BTreeMap<Name, ResourceList>,
     /// Hard-topology gangs that were already apart before the scheduler placed more of them.
     scattered: BTreeSet<ObjectKey>,
 }
@@ -99,6 +103,11 @@ impl Watch {
     /// Breaches so far, in the order they were seen.
     pub fn violations(&self) -> &[Violation] {
         &self.violations
+    }
+
+    /// Hears what queues are due where none may go beyond its due.
+    pub fn hear_dues(&mut self, dues: BTreeMap<Name, ResourceList>) {
+        self.dues = dues;
     }
 
     /// Hears of a timeline entry before it takes effect.
@@ -134,7 +143,10 @@ impl Watch {
         for decision in decisions {
             match decision.op {
                 DecisionOp::Evict => {
-                    self.acted_on.insert(decision.job.clone());
+                    // What is taken from a gang that did not work before does not break it.
+                    if books.standing(&decision.job).is_met {
+                        self.acted_on.insert(decision.job.clone());
+                    }
                     self.note_eviction(decision);
                 }
                 DecisionOp::Bind => {

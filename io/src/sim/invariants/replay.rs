@@ -19,8 +19,8 @@ pub(super) struct Replay<'a> {
     held: BTreeMap<Name, ResourceVec>,
     /// Where room is held for a pod now, where that differs from the books.
     holds: BTreeMap<ObjectKey, Option<Name>>,
-    /// Nodes on which pods of a job were bound.
-    seats: BTreeMap<ObjectKey, BTreeSet<Name>>,
+    /// Where pods were bound.
+    seats: BTreeMap<ObjectKey, Name>,
     /// Pods told to leave.
     pub(super) evicted: BTreeSet<ObjectKey>,
 }
@@ -56,8 +56,7 @@ impl<'a> Replay<'a> {
                 for queue in self.queues_of(&pod.job) {
                     self.allocated.entry(queue).or_default().add(&pod.request);
                 }
-                let seats = self.seats.entry(pod.job.clone()).or_default();
-                seats.insert(decision.node.clone());
+                self.seats.insert(decision.pod.clone(), decision.node.clone());
             }
             DecisionOp::Pipeline => {
                 self.release(&decision.pod);
@@ -92,11 +91,10 @@ impl<'a> Replay<'a> {
         self.books.queue_path(&self.books.queue_of(job))
     }
 
-    /// Nodes on which the job was just bound or has room held.
-    pub(super) fn placement(&self, job: &ObjectKey) -> BTreeSet<Name> {
-        let mut nodes = self.seats.get(job).cloned().unwrap_or_default();
-        nodes.extend(self.books.pods_of(job).filter_map(|(key, _)| self.hold_of(key)));
-        nodes
+    /// Pods of the job that were just bound or have room held, with the node.
+    pub(super) fn placement(&self, job: &ObjectKey) -> Vec<(&'a ObjectKey, Name)> {
+        let place = |key: &ObjectKey| self.seats.get(key).cloned().or_else(|| self.hold_of(key));
+        self.books.pods_of(job).filter_map(|(key, _)| Some((key, place(key)?))).collect()
     }
 
     /// What the node will carry once all have left and come; none for a node that is gone.

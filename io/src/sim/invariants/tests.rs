@@ -1,6 +1,11 @@
 //! Each rule with a run that keeps it and one that breaks it; decisions are made by hand.
 
-use muster_core::delta::{ClusterDelta, PodPhase, TierRef, TopologyMode, TopologyWish};
+use std::collections::BTreeMap;
+
+use muster_core::delta::{
+    ClusterDelta, HostPort, NearFacts, NearTerm, Operator, PodPhase, PodSelector, Protocol,
+    Requirement, SelectorPart, TierRef, TopologyMode, TopologyWish,
+};
 use muster_core::intent::{Decision, DecisionOp};
 
 use super::super::books::Books;
@@ -198,6 +203,74 @@ fn a_victim_that_frees_the_queue_is_needed_wherever_it_ran() {
     let mut watch = Watch::default();
     cycle(&mut watch, &mut books, 1, &decisions, &[]);
     assert_eq!(broken(&watch), []);
+}
+
+#[test]
+fn a_victim_may_be_needed_for_the_due_where_none_goes_beyond_it() {
+    let decisions = [
+        evict_for("high", "low-0", "n0", "low"),
+        decide(DecisionOp::Pipeline, "high-0", "n1", "high"),
+    ];
+    let mut state = crowded(2);
+    state.apply(&node("n1", 4));
+    let mut watch = Watch::default();
+    cycle(&mut watch, &mut state.clone(), 1, &decisions, &[]);
+    assert_eq!(broken(&watch), [Invariant::MinimalVictims]);
+    let mut watch = Watch::default();
+    watch.hear_dues(BTreeMap::from([("default".into(), only_cpu(4))]));
+    cycle(&mut watch, &mut state, 1, &decisions, &[]);
+    assert_eq!(broken(&watch), []);
+}
+
+#[test]
+fn a_victim_may_be_needed_for_a_port_or_for_its_company() {
+    let decisions = [
+        evict_for("high", "low-0", "n0", "low"),
+        decide(DecisionOp::Pipeline, "high-0", "n0", "high"),
+    ];
+    let judged = |stays: NearFacts, comes: NearFacts| {
+        let mut low = running("low-0", "low", 1, "n0");
+        low.labels = vec![("app".into(), "low".into())];
+        low.constraints.near = stays;
+        let mut high = pod("high-0", "high", 1);
+        high.constraints.near = comes;
+        let mut state = books(&[
+            node("n0", 4),
+            set_gang(gang("low", 1)),
+            set(low),
+            set_gang(gang("high", 1)),
+            set(high),
+        ]);
+        let mut watch = Watch::default();
+        cycle(&mut watch, &mut state, 1, &decisions, &[]);
+        broken(&watch)
+    };
+    let ports = |port: u16, address: Option<&str>| {
+        let address = address.map(Into::into);
+        let ports = vec![HostPort { port, protocol: Protocol::Tcp, address }];
+        NearFacts { ports, ..NearFacts::default() }
+    };
+    let away = |value: &str, key: &str| {
+        let app =
+            Requirement { key: "app".into(), operator: Operator::In, values: vec![value.into()] };
+        let pods = PodSelector(vec![SelectorPart {
+            namespaces: vec!["default".into()],
+            namespace_labels: None,
+            labels: Some(vec![app]),
+        }]);
+        let anti_affinity = vec![NearTerm { pods, topology_key: key.into() }];
+        NearFacts { anti_affinity, ..NearFacts::default() }
+    };
+    let none = NearFacts::default;
+    assert_eq!(judged(ports(80, None), ports(80, Some("10.0.0.1"))), []);
+    assert_eq!(judged(none(), away("low", "host")), []);
+    let useless = [Invariant::MinimalVictims];
+    assert_eq!(judged(none(), none()), useless);
+    assert_eq!(judged(ports(80, None), ports(81, None)), useless);
+    assert_eq!(judged(ports(80, Some("10.0.0.1")), ports(80, Some("10.0.0.2"))), useless);
+    assert_eq!(judged(none(), away("other", "host")), useless);
+    assert_eq!(judged(none(), away("low", "zone")), useless, "the node has no such label");
+    assert_eq!(judged(away("low", "host"), none()), useless, "it means itself");
 }
 
 #[test]

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::intent::{Decision, DecisionOp};
-use muster_core::resource::{ResourceNames, ResourceVec};
+use muster_core::resource::{Dim, ResourceNames, ResourceVec};
 
 use super::super::books::Books;
+use super::neighbours::is_in_the_way;
 use super::replay::Replay;
 use super::{Invariant, Watch};
 
@@ -48,7 +49,7 @@ impl Watch {
 
     fn check_needed(&mut self, replay: &Replay<'_>, beneficiary: &ObjectKey, pods: &[&ObjectKey]) {
         for unit in units(replay, pods) {
-            if is_needed(replay, beneficiary, &unit) {
+            if self.is_needed(replay, beneficiary, &unit) {
                 continue;
             }
             let names: Vec<String> = unit.iter().map(ToString::to_string).collect();
@@ -57,6 +58,44 @@ impl Watch {
                 format!("{beneficiary} would fit as well without evicting {}", names.join(", ")),
             );
         }
+    }
+
+    /// If the unit stayed, would some node of the placement or a queue the beneficiary is in be
+    /// overfull, or would it be in the way of a pod by the rules between pods?
+    fn is_needed(&self, replay: &Replay<'_>, beneficiary: &ObjectKey, unit: &[&ObjectKey]) -> bool {
+        let (by_node, by_queue) = held_by(replay, unit);
+        let placement = replay.placement(beneficiary);
+        let crowds_node = placement.iter().any(|(_, node)| {
+            let back = by_node.get(node).zip(replay.node_load(node));
+            back.is_some_and(|(back, (mut load, room))| {
+                load.add(back);
+                back.iter().any(|(dim, amount)| amount > 0 && load.get(dim) > room.get(dim))
+            })
+        });
+        let crowds_queue = || {
+            let path = replay.queues_of(beneficiary);
+            let kept = kept_for_others(replay.books, &path);
+            path.iter().any(|name| {
+                let Some(back) = by_queue.get(name) else { return false };
+                let mut load = replay.queue_load(name);
+                load.add(back);
+                let mut limits = self.limits(replay.books, name);
+                limits.any(|(dim, limit)| back.get(dim) > 0 && load.get(dim) > limit)
+                    || kept.iter().any(|(dim, rest)| back.get(*dim) > 0 && load.get(*dim) > *rest)
+            })
+        };
+        let bars_the_way = || {
+            placement.iter().any(|(key, node)| {
+                unit.iter().any(|victim| is_in_the_way(replay.books, victim, key, node))
+            })
+        };
+        crowds_node || crowds_queue() || bars_the_way()
+    }
+
+    /// What a queue may not exceed: its capability and, where dues are limits, its due.
+    fn limits(&self, books: &Books, queue: &Name) -> impl Iterator<Item = (Dim, i64)> {
+        let capability = books.queues.get(queue).and_then(|facts| facts.capability.as_ref());
+        books.limits(capability).into_iter().chain(books.limits(self.dues.get(queue)))
     }
 
     /// A queue must keep its guarantee when another queue reclaims. Queues above both lose nothing:
@@ -110,36 +149,33 @@ fn units<'a>(replay: &Replay<'_>, pods: &[&'a ObjectKey]) -> Vec<Vec<&'a ObjectK
     units
 }
 
-/// Would some node of the placement, or a queue the beneficiary is in, be overfull if the unit stayed?
-fn is_needed(replay: &Replay<'_>, beneficiary: &ObjectKey, unit: &[&ObjectKey]) -> bool {
-    let mut by_node: BTreeMap<&Name, ResourceVec> = BTreeMap::new();
+/// What the cluster has beside the guarantees of queues that are not on the path, of each resource that
+/// is guaranteed to any of them.
+fn kept_for_others(books: &Books, path: &[Name]) -> Vec<(Dim, i64)> {
+    let mut kept: BTreeMap<Dim, i64> = BTreeMap::new();
+    for (_, queue) in books.queues.iter().filter(|(name, _)| !path.contains(name)) {
+        for (dim, amount) in books.limits(queue.guarantee.as_ref()) {
+            *kept.entry(dim).or_default() += amount;
+        }
+    }
+    let has = |dim: Dim| books.nodes.values().map(|node| node.allocatable.get(dim)).sum::<i64>();
+    kept.into_iter().map(|(dim, kept)| (dim, has(dim).saturating_sub(kept))).collect()
+}
+
+/// What pods hold together, by node and by queue.
+fn held_by(
+    replay: &Replay<'_>,
+    pods: &[&ObjectKey],
+) -> (BTreeMap<Name, ResourceVec>, BTreeMap<Name, ResourceVec>) {
+    let mut by_node: BTreeMap<Name, ResourceVec> = BTreeMap::new();
     let mut by_queue: BTreeMap<Name, ResourceVec> = BTreeMap::new();
-    for key in unit {
-        let Some(pod) = replay.books.pods.get(*key) else { continue };
+    for pod in pods.iter().filter_map(|key| replay.books.pods.get(*key)) {
         if let Some(node) = pod.seat() {
-            by_node.entry(node).or_default().add(&pod.request);
+            by_node.entry(node.clone()).or_default().add(&pod.request);
         }
         for queue in replay.queues_of(&pod.job) {
             by_queue.entry(queue).or_default().add(&pod.request);
         }
     }
-    let crowds_node = replay.placement(beneficiary).iter().any(|name| {
-        let back = by_node.get(name).zip(replay.node_load(name));
-        back.is_some_and(|(back, (mut load, room))| {
-            load.add(back);
-            back.iter().any(|(dim, amount)| amount > 0 && load.get(dim) > room.get(dim))
-        })
-    });
-    let crowds_queue = || {
-        replay.queues_of(beneficiary).iter().any(|name| {
-            let Some((back, queue)) = by_queue.get(name).zip(replay.books.queues.get(name)) else {
-                return false;
-            };
-            let mut load = replay.queue_load(name);
-            load.add(back);
-            let limits = replay.books.limits(queue.capability.as_ref());
-            limits.iter().any(|(dim, limit)| back.get(*dim) > 0 && load.get(*dim) > *limit)
-        })
-    };
-    crowds_node || crowds_queue()
+    (by_node, by_queue)
 }

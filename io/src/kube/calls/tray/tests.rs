@@ -62,7 +62,7 @@ fn a_bind_makes_what_the_pod_waits_for_pointless() {
     tray.put(pod("a"), wait("no room"), now);
     tray.put(pod("a"), nominate("n0"), now);
     tray.put(pod("a"), bind("n1"), now);
-    let later = now + Duration::from_secs(60);
+    let later = now + Duration::from_mins(1);
     assert_eq!(tray.next(later, Rank::Report), Some((pod("a"), bind("n1"))));
     assert_eq!(tray.next(later, Rank::Report), None);
     tray.done(&pod("a"));
@@ -77,7 +77,7 @@ proptest! {
         steps in prop::collection::vec((0_u8..4, 0_u8..3), 1..80),
     ) {
         let (mut tray, now) = (Tray::default(), Instant::now());
-        let later = now + Duration::from_secs(60);
+        let later = now + Duration::from_mins(1);
         let mut busy: Vec<Subject> = Vec::new();
         let mut out: Vec<(Subject, Call)> = Vec::new();
         let mut put: Vec<(Subject, Call)> = Vec::new();
