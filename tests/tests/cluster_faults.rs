@@ -138,7 +138,7 @@ fn a_watch_whose_place_is_gone_begins_anew_and_misses_nothing() {
         muster.server().pause();
         let nodes: Api<Node> = Api::all(space.client());
         let gone = space.own("n0");
-        nodes.delete(&gone, &Default::default()).await.unwrap();
+        nodes.delete(&gone, &kube::api::DeleteParams::default()).await.unwrap();
         make_gang(space, "meanwhile", 90, one_cpu()).await;
         space.plane().compact();
         space.plane().restart_api_server().await;

@@ -40,7 +40,7 @@ impl Dice {
         (self.0 >> 33) % limit
     }
 
-    fn from_to(&mut self, low: i64, high: i64) -> i64 {
+    fn within(&mut self, low: i64, high: i64) -> i64 {
         low + self.below((high - low + 1) as u64) as i64
     }
 }
@@ -70,13 +70,13 @@ impl Case {
         let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         dice.below(2);
         let nodes: Vec<Amount> =
-            (0..dice.from_to(1, 6)).map(|_| [dice.from_to(2, 8), dice.from_to(2, 8)]).collect();
+            (0..dice.within(1, 6)).map(|_| [dice.within(2, 8), dice.within(2, 8)]).collect();
         let mut free = nodes.clone();
         let mut victims = Vec::new();
-        for _ in 0..dice.from_to(1, 4) {
-            let ask = [dice.from_to(1, 4), dice.from_to(0, 4)];
+        for _ in 0..dice.within(1, 4) {
+            let ask = [dice.within(1, 4), dice.within(0, 4)];
             let mut places = Vec::new();
-            for _ in 0..dice.from_to(1, 4) {
+            for _ in 0..dice.within(1, 4) {
                 let at = dice.below(nodes.len() as u64) as usize;
                 if fits(ask, free[at]) {
                     free[at] = [free[at][0] - ask[0], free[at][1] - ask[1]];
@@ -84,13 +84,13 @@ impl Case {
                 }
             }
             if !places.is_empty() {
-                let min = dice.from_to(1, places.len() as i64) as usize;
+                let min = dice.within(1, places.len() as i64) as usize;
                 victims.push(Victim { min, ask, nodes: places });
             }
         }
-        let ask = [dice.from_to(1, 6), dice.from_to(0, 6)];
-        let wants = vec![ask; dice.from_to(1, 4) as usize];
-        let split = dice.from_to(0, nodes.len() as i64) as usize;
+        let ask = [dice.within(1, 6), dice.within(0, 6)];
+        let wants = vec![ask; dice.within(1, 4) as usize];
+        let split = dice.within(0, nodes.len() as i64) as usize;
         Self { split, hard: dice.below(2) == 0, nodes, victims, wants }
     }
 
@@ -110,9 +110,10 @@ impl Case {
         let enough = |rows: &[Amount]| {
             rows.iter().map(slots).fold(0usize, usize::saturating_add) >= self.wants.len()
         };
-        match self.hard {
-            false => enough(&free),
-            true => enough(&free[..self.split]) || enough(&free[self.split..]),
+        if self.hard {
+            enough(&free[..self.split]) || enough(&free[self.split..])
+        } else {
+            enough(&free)
         }
     }
 
@@ -235,7 +236,9 @@ impl Case {
                 (0..gone[at].len()).filter(|&task| gone[at][task]).map(|task| vec![task]).collect()
             };
             for unit in units {
-                unit.iter().for_each(|&task| fewer[at][task] = false);
+                for &task in &unit {
+                    fewer[at][task] = false;
+                }
                 if self.places(&fewer) {
                     return false;
                 }
@@ -284,7 +287,7 @@ fn judge(search: &str) -> Score {
         assert!(case.places(&gone), "too few evicted, seed {seed}: {gone:?} {case:?}");
         assert!(case.is_minimal(&gone), "more than needed, seed {seed}: {gone:?} {case:?}");
         let cost = case.cost(&gone);
-        if cost.0 > best.0 {
+        if cost.0 && !best.0 {
             score.broken += 1;
             continue;
         }

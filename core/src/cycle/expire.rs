@@ -69,8 +69,8 @@ fn distrust(cluster: &mut Cluster<'_, '_>, held: &[(Entity, Entity)]) {
     for &(task, node) in held {
         let since = cluster.task(task).nomination.0.map(|record| record.since);
         let Some(since) = since else { continue };
-        let longest = waited.entry(node).or_insert(since);
-        *longest = (*longest).max(since);
+        let latest = waited.entry(node).or_insert(since);
+        *latest = (*latest).max(since);
     }
     let stuck = cluster.tasks.iter().filter(|task| {
         let held = task.status().1.and_then(|node| waited.get(&node));

@@ -250,8 +250,10 @@ impl JobEvictions {
 /// Binds of the job that failed, and when the next attempt may be made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
 pub struct JobBackoff {
-    /// Failures since the last success.
+    /// Cycles with failures since the last success.
     pub failures: u32,
+    /// When the last of them was.
+    pub last: Option<TimeMs>,
     /// No attempt before this time.
     pub until: Option<TimeMs>,
     /// How long the pause is that ends then.
@@ -264,8 +266,12 @@ const BACKOFF_FIRST_MS: i64 = 2_000;
 const BACKOFF_MAX_MS: i64 = 300_000;
 
 impl JobBackoff {
-    /// Counts a failure. The first is retried at once; from then on the job pauses.
+    /// Counts a failure; those of one cycle are one, so that a gang is not the worse off the larger it
+    /// is. The first is retried at once; from then on the job pauses.
     pub fn fail(&mut self, now: TimeMs) {
+        if self.last.replace(now) == Some(now) {
+            return;
+        }
         self.failures += 1;
         let doublings = self.failures.checked_sub(2).map(|more| more.min(16));
         let pause = doublings.map(|more| (BACKOFF_FIRST_MS << more).min(BACKOFF_MAX_MS));

@@ -218,25 +218,34 @@ impl Cluster<'_, '_> {
     /// The bind of a task failed, or was not heard of again: the task waits, and its job pauses if
     /// this is not the first time in a row.
     ///
-    /// Room that was reserved stays so after a first failure and until its deadline: a gang does not
-    /// lose what others have left for it to a single refusal. After that it goes where it can.
+    /// After a first failure the room stays held if it was reserved, or if others of the gang have
+    /// their places: a gang does not lose what was left for it, or the pod that makes it whole, to a
+    /// single refusal. After that the task goes where it can.
     pub(crate) fn bind_refused(&mut self, task: Entity) {
         let (now, item) = (self.reservations.now, self.task(task));
         let (record, job) = (item.nomination.0, item.membership.job);
-        let failures = job.map_or(0, |job| {
-            let mut job = self.job_mut(job);
+        let Some(Assumption::Binding(node)) = item.assumed.0 else { return };
+        let (mut failures, mut others) = (0, 0);
+        if let Some(mut job) = job.map(|job| self.job_mut(job)) {
             job.backoff.fail(now);
-            job.backoff.failures
-        });
-        let kept = record.filter(|record| failures <= 1 && record.until > now);
-        self.assume(task, kept.map(|record| Assumption::Pipelined(record.node)));
-        if kept.is_none() {
-            self.end_reservation(task, End::Released(Release::BindFailed));
+            failures = job.backoff.failures;
+            others = (job.counts.ready() + job.counts.pipelined()).saturating_sub(1);
+        }
+        let held = match record {
+            Some(record) => record.until > now,
+            None => others > 0,
+        };
+        let held = held && failures <= 1;
+        self.assume(task, held.then_some(Assumption::Pipelined(node)));
+        match (held, record) {
+            (true, None) => self.begin_reservation(task, node, false),
+            (false, _) => self.end_reservation(task, End::Released(Release::BindFailed)),
+            // The mirrors said nothing while the bind was under way.
+            (true, Some(_)) => self.reservations.touch(task),
         }
         if let Ok(mut item) = self.tasks.get_mut(task) {
             item.timing.answer_by = None;
         }
-        self.reservations.touch(task);
     }
 
     /// The eviction of a task was refused, or not heard of again: it stays where it is.

@@ -513,11 +513,11 @@ fn the_pipeline_section_is_checked_for_sense() {
     };
     assert_eq!(
         pipeline("persistence: annotation"),
-        "persistence: expected one of nominatedNode, annotations, both, none, found \"annotation\""
+        "persistence: expected one of nominatedNode, annotations, both, none, found the text \"annotation\""
     );
     assert_eq!(pipeline("deadlin: 1m"), "deadlin: unknown key `deadlin`; did you mean `deadline`?");
     let expected = "expected a length of time of at least 1ms, such as \"500ms\" or \"1m30s\"";
-    assert_eq!(pipeline("deadline: 0s"), format!("deadline: {expected}, found \"0s\""));
+    assert_eq!(pipeline("deadline: 0s"), format!("deadline: {expected}, found the text \"0s\""));
     assert_eq!(pipeline("deadline: 90"), format!("deadline: {expected}, found 90"));
 }
 

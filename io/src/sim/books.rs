@@ -75,8 +75,9 @@ impl PodStatus {
 
 /// The node held for a pod, as its annotations or its status say.
 fn held_node(facts: &PodFacts) -> Option<&Name> {
-    let annotated = facts.annotated.as_ref().map(|annotated| &annotated.node);
-    annotated.or(facts.nominated.as_ref())
+    // A bound pod loses its annotations when the scheduler has seen it there.
+    let annotated = facts.annotated.as_ref().filter(|_| facts.node.is_none());
+    annotated.map(|annotated| &annotated.node).or(facts.nominated.as_ref())
 }
 
 /// A pod in the books.

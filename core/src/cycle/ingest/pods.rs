@@ -362,6 +362,8 @@ pub(super) fn give_up(mut intake: Intake<'_, '_>) {
         }
         if let Ok(mut item) = cluster.tasks.get_mut(task) {
             *item.told = ToldWait(None);
+            *item.mirror = Mirror::default();
+            item.timing.answer_by = None;
         }
     }
     for mut job in &mut cluster.jobs {

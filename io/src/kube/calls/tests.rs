@@ -1,3 +1,5 @@
+//! Intents of a cycle as calls.
+
 use muster_core::intent::{Decision, DecisionOp, Intent};
 
 use super::*;

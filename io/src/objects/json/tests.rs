@@ -1,3 +1,5 @@
+//! Decoding what scheduling reads against decoding everything.
+
 use serde_json::json;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! The tray: order of calls about one thing, reports replaced, pauses kept.
+
 use muster_core::ids::ObjectKey;
 use muster_core::verdict::Reason;
 use proptest::prelude::*;
