@@ -282,3 +282,43 @@ impl Metrics {
         self.config_failures.inc();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names and types of the text, however often a metric appears.
+    fn told(text: &str) -> Vec<(String, String)> {
+        let lines = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+        let pairs = lines.filter_map(|line| line.split_once(' '));
+        let mut pairs: Vec<_> =
+            pairs.map(|(name, kind)| (name.to_owned(), kind.to_owned())).collect();
+        pairs.sort();
+        pairs
+    }
+
+    #[test]
+    fn the_page_lists_every_metric_with_its_type() {
+        let metrics = Metrics::new();
+        // Families without a member are not told.
+        metrics.cycle(Duration::ZERO, &[("allocate", 1)]);
+        metrics.decided("bind");
+        metrics.decided_to_evict("preempt");
+        metrics.answered(&Method::POST, Answer::Done, Duration::ZERO);
+        metrics.census(&[("NeverFits", 1)], 0, 0);
+        metrics.watch_event(ObjectKind::Pod);
+        metrics.watch_failed(ObjectKind::Pod);
+        metrics.config(7);
+        let page = include_str!("../../docs/operating/running.md");
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| `muster_"));
+        let mut listed: Vec<_> = rows
+            .filter_map(|row| {
+                let (name, rest) = row.split_once("` | ")?;
+                let kind = rest.split(' ').next()?;
+                Some((format!("muster_{name}"), kind.to_owned()))
+            })
+            .collect();
+        listed.sort();
+        assert_eq!(listed, told(&metrics.text()));
+    }
+}

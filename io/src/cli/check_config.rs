@@ -6,6 +6,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use muster_core::config::EvictionMode;
 use muster_core::config::catalog::{self, ArgumentSpec, Support};
 use muster_core::config::{
     ActionConfig, ArgumentValue, Arguments, Gate, Gates, Persistence, PipelineConfig, PluginConfig,
@@ -136,6 +137,14 @@ fn write_schedule(tuning: &Tuning, out: &mut dyn Write) -> io::Result<()> {
             "period",
             format!("{} at most between two cycles", length(tuning.period_ms)),
             tuning.period_ms == default.period_ms,
+        ),
+        (
+            "eviction.mode",
+            match tuning.eviction {
+                EvictionMode::Delete => "delete".to_owned(),
+                EvictionMode::Evict => "evict: disruption budgets may refuse".to_owned(),
+            },
+            tuning.eviction == default.eviction,
         ),
     ];
     write_settings("Use of the machine", &lines, out)

@@ -80,7 +80,7 @@ fn every_kind_of_argument_and_every_section_is_taken() {
             action_budget_ms: Some(500),
             jobs_per_queue: Some(100),
             period_ms: 90_000,
-            eviction: EvictionMode::Delete,
+            eviction: EvictionMode::Evict,
         }
     );
     let warned = |text: &str| parsed.warnings.iter().any(|warning| warning.contains(text));
@@ -374,6 +374,10 @@ fn the_schedule_section_is_checked_for_sense() {
         schedule("actionBudget: 500"),
         "actionBudget: expected a length of time of at least 1ms, such as \"500ms\" or \"1m30s\", \
          found 500"
+    );
+    assert_eq!(
+        schedule("eviction: {mode: kill}"),
+        "eviction.mode: expected delete or evict, found \"kill\""
     );
     assert_eq!(
         schedule("period: 0s"),

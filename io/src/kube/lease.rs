@@ -79,6 +79,15 @@ impl Gate {
     }
 }
 
+/// Whose the lease is after an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hold {
+    Ours,
+    Others,
+    /// Somebody changed it at the same time.
+    Unsure,
+}
+
 /// A lease as it was last seen.
 struct Seen {
     lease: Lease,
@@ -125,8 +134,9 @@ impl Candidate {
         };
         let result = tokio::time::timeout(left, self.acquire_or_renew()).await;
         match result {
-            Ok(Ok(true)) => self.lead(begun).await,
-            Ok(Ok(false)) => self.step_down("another process holds it").await,
+            Ok(Ok(Hold::Ours)) => self.lead(begun).await,
+            Ok(Ok(Hold::Others)) => self.step_down("another process holds it").await,
+            Ok(Ok(Hold::Unsure)) => self.step_down_if_due().await,
             Ok(Err(error)) => {
                 warn!(%error, "the lease cannot be reached");
                 self.step_down_if_due().await;
@@ -176,8 +186,7 @@ impl Candidate {
         let _ended = self.news.send(News::Leadership(leadership)).await;
     }
 
-    /// True if the lease is ours now.
-    async fn acquire_or_renew(&mut self) -> kube::Result<bool> {
+    async fn acquire_or_renew(&mut self) -> kube::Result<Hold> {
         let Some(current) = self.api.get_opt(&self.terms.name).await? else {
             let lease = self.held(None);
             return self.written(self.api.create(&PostParams::default(), &lease).await);
@@ -186,7 +195,7 @@ impl Candidate {
         let holder = holder(&current);
         let free = holder.is_empty() || holder == self.terms.identity;
         if !free && !self.has_run_out() {
-            return Ok(false);
+            return Ok(Hold::Others);
         }
         let lease = self.held(Some(current));
         self.written(self.api.replace(&self.terms.name, &PostParams::default(), &lease).await)
@@ -204,14 +213,14 @@ impl Candidate {
         self.seen.as_ref().is_some_and(|seen| seen.since.elapsed() >= duration_of(&seen.lease))
     }
 
-    /// A conflict means that another process was faster.
-    fn written(&mut self, result: kube::Result<Lease>) -> kube::Result<bool> {
+    /// A conflict means that somebody was faster; the next look tells who.
+    fn written(&mut self, result: kube::Result<Lease>) -> kube::Result<Hold> {
         match result {
             Ok(lease) => {
                 self.look(&lease);
-                Ok(true)
+                Ok(Hold::Ours)
             }
-            Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(Hold::Unsure),
             Err(error) => Err(error),
         }
     }

@@ -148,6 +148,7 @@ impl Watch {
                 Fate::Missing => {
                     self.missing().await?;
                     tokio::time::sleep(LOOK_AGAIN).await;
+                    return Ok(());
                 }
                 Fate::Anew => {
                     info!(kind = %self.kind, "the place of the watch is gone; beginning anew");
