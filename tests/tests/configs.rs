@@ -177,9 +177,11 @@ fn what_surprises_people_is_noted() {
          own tier or an earlier one; move sla to a tier of its own before them",
     );
     says(
-        &notes("capacity-flat"),
-        "enqueue with capacity keeps a job with minResources out while the cluster or its queue is \
-         full, and reclaim acts only for jobs that are admitted: without enqueue such a job evicts \
-         at once",
+        &notes("continuous-integration"),
+        "enqueue with overcommit, proportion keeps a job with minResources out while the cluster or \
+         its queue is full, and preempt acts only for jobs that are admitted: without enqueue such \
+         a job evicts at once",
     );
+    let admission = |note: &String| note.starts_with("enqueue with");
+    assert!(!notes("capacity-flat").iter().any(admission), "reclaim counts when jobs are admitted");
 }

@@ -22,7 +22,7 @@ pub(super) fn warnings(config: &SchedulerConfig) -> Vec<String> {
 pub(super) fn notes(config: &SchedulerConfig) -> Vec<String> {
     let mut said = Vec::new();
     say_late_sla(config, &mut said);
-    say_admission_before_reclaim(config, &mut said);
+    say_admission_before_preempt(config, &mut said);
     said
 }
 
@@ -108,11 +108,10 @@ fn say_late_sla(config: &SchedulerConfig, said: &mut Vec<String>) {
     }
 }
 
-/// A job that is not admitted evicts nobody.
-fn say_admission_before_reclaim(config: &SchedulerConfig, said: &mut Vec<String>) {
-    let evicting = |action: &&ActionConfig| {
-        matches!(action.spec.name, "reclaim" | "gangreclaim" | "preempt" | "gangpreempt")
-    };
+/// A job that is not admitted evicts nobody. Admission counts what a queue may take back from others,
+/// but not what a more important job could take from its own queue.
+fn say_admission_before_preempt(config: &SchedulerConfig, said: &mut Vec<String>) {
+    let evicting = |action: &&ActionConfig| matches!(action.spec.name, "preempt" | "gangpreempt");
     let evicting: Vec<&str> =
         config.actions.iter().filter(evicting).map(|action| action.spec.name).collect();
     let limits = |name: &&str| {
