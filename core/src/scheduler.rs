@@ -12,7 +12,7 @@ use std::sync::Arc;
 use bevy_ecs::prelude::{Schedule, World};
 
 use crate::class::{Classes, Rankings, Reads};
-use crate::config::SchedulerConfig;
+use crate::config::{Gates, SchedulerConfig};
 use crate::cycle::drive::Alarm;
 use crate::cycle::ingest::{self, Dirty, Inbox, SetAside};
 use crate::cycle::{self, NextDue, Now, Outcome, Role, Settings, Stopwatch, ToldQueues};
@@ -20,7 +20,7 @@ use crate::delta::{ClusterDelta, GroupPhase, ObjectRef, QueueState};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::intent::{Decision, Intent};
 use crate::near::Near;
-use crate::policy::Policies;
+use crate::policy::{Policies, Policy};
 use crate::reservation::ReservationCounts;
 use crate::resource::Quantity;
 use crate::status::{Condition, QueueReport};
@@ -37,6 +37,20 @@ pub struct Scheduler {
     pool: Arc<rayon::ThreadPool>,
     /// Did the last cycle leave anything to do without further news?
     settled: Settled,
+    /// Plugins no configuration names.
+    guests: Vec<Guest>,
+}
+
+/// A plugin of another maker.
+struct Guest {
+    tier: usize,
+    policy: Arc<dyn Policy>,
+}
+
+impl Guest {
+    fn join(&self, policies: &mut Policies) {
+        policies.add(self.tier, Arc::clone(&self.policy), Gates::default());
+    }
 }
 
 /// Whether a cycle without news could decide anything.
@@ -106,7 +120,8 @@ impl Scheduler {
         world.insert_resource(Settings::new(config));
         world.insert_resource(Reservations::new(config.pipeline));
         ingest::found(&mut world);
-        Self { world, schedule: cycle::schedule(config), pool, settled: Settled::No }
+        let schedule = cycle::schedule(config);
+        Self { world, schedule, pool, settled: Settled::No, guests: Vec::new() }
     }
 
     /// Gives the actions a watch, in microseconds from any start, so that their time budget counts.
@@ -114,6 +129,19 @@ impl Scheduler {
     #[must_use]
     pub fn with_stopwatch(mut self, stopwatch: Arc<dyn Fn() -> u64 + Send + Sync>) -> Self {
         self.world.resource_mut::<Settings>().stopwatch = Some(Stopwatch(stopwatch));
+        self
+    }
+
+    /// Adds a plugin of another maker to a tier, after the configured ones there. It has a say at all of
+    /// its points, keeps it when the configuration changes, and is to be added before anything is fed.
+    #[must_use]
+    pub fn with_policy(mut self, tier: usize, policy: Arc<dyn Policy>) -> Self {
+        let reads = self.world.resource::<Classes>().reads().or(policy.reads());
+        self.world.insert_resource(Classes::new(reads));
+        self.world.insert_resource(Images::new(reads));
+        let guest = Guest { tier, policy };
+        guest.join(&mut self.world.resource_mut::<Policies>());
+        self.guests.push(guest);
         self
     }
 

@@ -7,7 +7,6 @@ use bevy_ecs::entity::Entity;
 use crate::cycle::drive::{Scene, Turn};
 use crate::cycle::explain;
 use crate::cycle::worksheet::{Portion, Sheet};
-use crate::policy::EvictPurpose;
 use crate::statement::{Checkpoint, Plan, Statement};
 
 use super::bundle::{Part, State, is_surplus};
@@ -15,7 +14,7 @@ use super::clear::{Hunt, Price, Taken};
 use super::herd::Herd;
 use super::need::Need;
 use super::raid::{DomainSearch, Raid};
-use super::refusal::{self, Refusals};
+use super::refusal::{self, Refusals, Search, denied};
 use super::reprieve::reprieve;
 use super::sites::{Site, sites};
 
@@ -26,29 +25,26 @@ pub(super) fn serve(scene: &mut Scene<'_, '_>, raid: &Raid, herd: &mut Herd, job
         return Turn::Passed;
     }
     let need = Need::of(scene, raid, job, &sheet);
-    let mut refusals = Refusals::default();
-    if raid.purpose == EvictPurpose::Reclaim && !is_entitled(scene, &need) {
-        refusals.unentitled = true;
-        refusal::explain(scene, raid, job, &refusals);
+    if let Some(denied) = denied(scene, &need) {
+        refusal::deny(scene, raid, job, denied);
         return Turn::Over;
     }
+    let mut refusals = Refusals::default();
     let candidates = herd.candidates(scene, raid, job, &mut refusals);
     let sites = sites(scene, raid, &need, &candidates);
-    refusals.hopeful = !sites.is_empty();
     let mut statement = Statement::new(raid.action);
     let Some(taken) = search(scene, &mut statement, raid, &need, &sheet, &sites) else {
-        refusal::explain(scene, raid, job, &refusals);
+        let search = match sites.is_empty() {
+            true => Search::Hopeless(&candidates),
+            false => Search::Failed(&candidates),
+        };
+        refusal::explain(scene, raid, &need, search, &refusals);
         return Turn::Over;
     };
     commit(scene, statement, herd, job, &taken);
     if scene.policies.job_starving(&scene.cluster.job(job)) { Turn::Again } else { Turn::Over }
 }
 
-/// May the queue of the job take back what others have?
-fn is_entitled(scene: &Scene<'_, '_>, need: &Need) -> bool {
-    let queue = scene.cluster.queue(need.evictor.queue(&scene.cluster));
-    queue.deserved.0.is_some() && scene.policies.preemptive(&scene.cluster, &queue, &need.sum)
-}
 
 /// The victims of the place that is chosen; the statement then holds the decision.
 fn search(

@@ -13,10 +13,10 @@ use rustc_hash::FxBuildHasher;
 use crate::cycle::drive::Scene;
 use crate::ids::TimeMs;
 use crate::policy::EvictPurpose;
-use crate::world::{Cluster, JobReadOnlyItem, TaskStatus};
+use crate::world::{Cluster, JobReadOnlyItem, TaskReadOnlyItem, TaskStatus};
 
 use super::raid::Raid;
-use super::refusal::Refusals;
+use super::refusal::{Refusals, Rule};
 
 /// Jobs with tasks on nodes.
 pub(super) struct Herd {
@@ -49,9 +49,10 @@ pub(super) struct Footprint {
     pub(super) vetoed: bool,
     /// When the first of those that only run too short a time may be taken.
     ripe: Option<TimeMs>,
-    /// Pods that may not be evicted by their own word, and that run too short a time.
-    locked: u32,
-    young: u32,
+    /// Pods that may not be evicted by their own word, and that run too short a time: how many, and
+    /// one of them.
+    locked: (u32, Option<Entity>),
+    young: (u32, Option<Entity>),
 }
 
 /// A job victims may come from.
@@ -109,26 +110,26 @@ impl Herd {
             match raid.purpose {
                 EvictPurpose::Preempt if entry.queue != queue => continue,
                 EvictPurpose::Preempt if entry.priority >= priority => {
-                    refusals.equals += stands(&job);
+                    refusals.count(Rule::Equal, stands(&job), Some(entry.job));
                     continue;
                 }
                 EvictPurpose::Reclaim if entry.queue == queue => continue,
                 EvictPurpose::Reclaim => {
                     let giver = scene.cluster.queue(entry.queue);
                     if !giver.identity.present || !giver.spec.reclaimable {
-                        refusals.locked_queues += stands(&job);
+                        refusals.count(Rule::LockedQueue, stands(&job), Some(entry.job));
                         continue;
                     }
                 }
                 EvictPurpose::Preempt => {}
             }
             if !job.spec.preemptable {
-                refusals.locked += stands(&job);
+                refusals.count(Rule::Locked, stands(&job), Some(entry.job));
                 continue;
             }
             let now = scene.now.0;
             if raid.hourly_cap.is_some_and(|cap| job.evictions.in_hour_before(now) >= cap) {
-                refusals.worn += stands(&job);
+                refusals.count(Rule::Worn, stands(&job), Some(entry.job));
                 scene.wake_at(job.evictions.relief(now));
                 continue;
             }
@@ -136,8 +137,8 @@ impl Herd {
                 .footprint
                 .get_or_init(|| Rc::new(footprint(&scene.cluster, raid, now, &job)))
                 .clone();
-            refusals.locked += footprint.locked;
-            refusals.young += footprint.young;
+            refusals.count(Rule::Locked, footprint.locked.0, footprint.locked.1);
+            refusals.count(Rule::Young, footprint.young.0, footprint.young.1);
             scene.wake_at(footprint.ripe);
             if !footprint.open.is_empty() {
                 found.push(Candidate { job: entry.job, place, footprint });
@@ -157,6 +158,20 @@ impl Herd {
 /// Tasks of a job on nodes.
 fn stands(job: &JobReadOnlyItem<'_, '_>) -> u32 {
     job.counts.count(&[TaskStatus::Bound, TaskStatus::Running])
+}
+
+/// Does the task stand on a node, for good as far as anybody knows?
+pub(super) fn is_standing(task: &TaskReadOnlyItem<'_, '_>) -> bool {
+    matches!(task.status().0, TaskStatus::Bound | TaskStatus::Running)
+}
+
+/// Counts a task, and keeps the one that is first by name: members come in the order they arrived in.
+fn note(cluster: &Cluster<'_, '_>, spared: &mut (u32, Option<Entity>), task: Entity) {
+    let key = |task: Entity| cluster.task(task).identity.key.clone();
+    spared.0 += 1;
+    if spared.1.is_none_or(|first| key(task) < key(first)) {
+        spared.1 = Some(task);
+    }
 }
 
 fn footprint(
@@ -181,10 +196,10 @@ fn footprint(
             TimeMs(since.0.saturating_add(floor))
         });
         if !item.traits.preemptable {
-            found.locked += 1;
+            note(cluster, &mut found.locked, task);
             found.vetoed = true;
         } else if let Some(ripe) = protected_until.filter(|&until| until > now) {
-            found.young += 1;
+            note(cluster, &mut found.young, task);
             found.vetoed = true;
             found.ripe = Some(found.ripe.map_or(ripe, |first| first.min(ripe)));
         } else {

@@ -31,6 +31,7 @@ use crate::policy::EvictPurpose;
 
 use herd::Herd;
 use raid::Style;
+use refusal::Denied;
 
 /// Serves every job that lacks its minimum and could take room from others.
 pub(crate) fn run(scene: &mut Scene<'_, '_>, raid: &Raid, waiting: Vec<Entity>) {
@@ -60,7 +61,7 @@ fn may_evict(scene: &mut Scene<'_, '_>, raid: &Raid, job: Entity) -> bool {
     let waits = members
         .any(|task| task.traits.preempts == PreemptionPolicy::Never && task.status().1.is_none());
     if waits {
-        refusal::tell(scene, raid, job, "its pods have preemptionPolicy Never");
+        refusal::deny(scene, raid, job, Denied::Never);
     }
     !waits
 }

@@ -15,6 +15,8 @@ use super::raid::Raid;
 pub(super) struct Need {
     /// Who asks.
     pub(super) evictor: Evictor,
+    /// The task next in line.
+    pub(super) first: Option<Entity>,
     /// Tasks that are missing to its minimum, at least one.
     pub(super) missing: usize,
     /// What the tasks next in line ask for together: what victims are valued by.
@@ -47,7 +49,7 @@ impl Need {
         }
         let least = if classes.len() == 1 { sum.clone() } else { least_of(&requests, missing) };
         let evictor = Evictor { job, task: None, purpose: raid.purpose };
-        Self { evictor, missing, sum, least, classes }
+        Self { evictor, first: open.first().copied(), missing, sum, least, classes }
     }
 
     /// The need as victims are valued by: pod slots are not what anybody is after.

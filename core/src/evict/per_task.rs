@@ -21,18 +21,9 @@ use super::gang::commit;
 use super::herd::{Candidate, Herd};
 use super::need::Need;
 use super::raid::Raid;
-use super::refusal::{self, Refusals};
+use super::refusal::{self, Refusals, Search, denied};
 use super::reprieve;
 use super::sites::Terrain;
-
-/// Whose tasks make way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Among {
-    /// Other jobs.
-    Others,
-    /// The job itself: its less important tasks.
-    Own,
-}
 
 /// Gives a job its turn.
 pub(super) fn serve(scene: &mut Scene<'_, '_>, raid: &Raid, herd: &mut Herd, job: Entity) -> Turn {
@@ -40,22 +31,35 @@ pub(super) fn serve(scene: &mut Scene<'_, '_>, raid: &Raid, herd: &mut Herd, job
     if sheet.is_done() {
         return Turn::Passed;
     }
+    let need = Need::of(scene, raid, job, &sheet);
+    if let Some(denied) = denied(scene, &need) {
+        refusal::deny(scene, raid, job, denied);
+        return Turn::Over;
+    }
     let mut refusals = Refusals::default();
-    let among: &[Among] = match raid.purpose {
-        EvictPurpose::Preempt => &[Among::Others, Among::Own],
-        EvictPurpose::Reclaim => &[Among::Others],
+    let others = herd.candidates(scene, raid, job, &mut refusals);
+    let own = vec![Candidate::own(scene, raid, job)];
+    let rounds: &[&[Candidate]] = match raid.purpose {
+        EvictPurpose::Preempt => &[&others, &own],
+        EvictPurpose::Reclaim => &[&others],
     };
-    for &among in among {
+    let mut search = Search::Hopeless(&others);
+    for candidates in rounds {
+        let terrain = Terrain::new(scene, &need, candidates);
+        if !terrain.is_hopeful(scene, &need) {
+            continue;
+        }
+        search = Search::Failed(&others);
         let mut statement = Statement::new(raid.action);
-        let found = attempt(scene, raid, herd, &mut statement, (job, &sheet, among), &mut refusals);
-        if let Some(victims) = found {
+        let prey = Prey::new(candidates, &terrain);
+        if let Some(victims) = attempt(scene, raid, &need, &sheet, prey, &mut statement) {
             let victims = give_back(scene, &mut statement, job, victims);
             commit(scene, statement, herd, job, &victims);
             return Turn::Over;
         }
         statement.rollback(&mut scene.cluster, Checkpoint::START);
     }
-    refusal::explain(scene, raid, job, &refusals);
+    refusal::explain(scene, raid, &need, search, &refusals);
     Turn::Over
 }
 
@@ -63,21 +67,16 @@ pub(super) fn serve(scene: &mut Scene<'_, '_>, raid: &Raid, herd: &mut Herd, job
 fn attempt(
     scene: &mut Scene<'_, '_>,
     raid: &Raid,
-    herd: &Herd,
+    need: &Need,
+    sheet: &Sheet,
+    mut prey: Prey,
     statement: &mut Statement,
-    (job, sheet, among): (Entity, &Sheet, Among),
-    refusals: &mut Refusals,
 ) -> Option<Vec<Entity>> {
-    let need = Need::of(scene, raid, job, sheet);
-    let candidates = match among {
-        Among::Others => herd.candidates(scene, raid, job, refusals),
-        Among::Own => vec![Candidate::own(scene, raid, job)],
-    };
-    let terrain = Terrain::new(scene, &need, &candidates);
-    let mut prey = Prey::new(&candidates, &terrain);
+    let job = need.evictor.job;
     let mut domains = domains(scene, job);
     let mut victims = Vec::new();
     let mut placed = false;
+    let mut left = sheet.open_tasks().count();
     for task in sheet.open_tasks() {
         let evictor = Evictor { task: Some(task), ..need.evictor };
         let found = domains.iter().position(|rows| {
@@ -89,12 +88,20 @@ fn attempt(
             }
             done
         });
+        left -= 1;
         match found {
             Some(domain) => {
                 placed = true;
                 domains = vec![domains.swap_remove(domain)];
             }
-            None if domains.len() == 1 && domains[0].is_none() => continue,
+            None if domains.len() == 1 && domains[0].is_none() => {
+                let item = scene.cluster.job(job);
+                let has = (item.counts.ready() + item.counts.pipelined()) as usize;
+                if has + left < item.spec.min_available as usize {
+                    return None;
+                }
+                continue;
+            }
             None => return None,
         }
         let item = scene.cluster.job(job);
@@ -102,7 +109,6 @@ fn attempt(
             break;
         }
     }
-    refusals.hopeful = true;
     let covered = scene.policies.job_pipelined(&scene.cluster.job(job));
     (placed && covered).then_some(victims)
 }
@@ -175,9 +181,7 @@ fn one(
     if raid.purpose == EvictPurpose::Reclaim {
         let queue = scene.cluster.queue(evictor.queue(&scene.cluster));
         let request = scene.cluster.task(task).whole_request();
-        let entitled = queue.deserved.0.is_some()
-            && scene.policies.preemptive(&scene.cluster, &queue, &request);
-        if !entitled {
+        if !scene.policies.preemptive(&scene.cluster, &queue, &request) {
             return None;
         }
     }

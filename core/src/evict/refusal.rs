@@ -1,68 +1,209 @@
-//! Why nobody makes way: which rule protected how many.
+//! Why nobody makes way: which rule protects how many pods, and one of them by name.
 
 use bevy_ecs::entity::Entity;
 
 use crate::cycle::drive::Scene;
-use crate::policy::EvictPurpose;
+use crate::policy::{EvictPurpose, Evictor, Point};
 use crate::verdict::{Reason, Verdict};
+use crate::world::Cluster;
 
-use super::raid::Raid;
+use super::fairness::Fairness;
+use super::herd::{Candidate, is_standing};
+use super::need::Need;
+use super::raid::{Raid, Style};
+
+/// A rule of the action itself that spares pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// Their job is as important.
+    Equal,
+    /// Their queue gives nothing back.
+    LockedQueue,
+    /// They are marked not preemptable.
+    Locked,
+    /// They have been running for too short a time.
+    Young,
+    /// Their job was evicted often enough.
+    Worn,
+}
+
+impl Rule {
+    const ALL: [Self; 5] =
+        [Self::Equal, Self::LockedQueue, Self::Locked, Self::Young, Self::Worn];
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Equal => "of the same or higher priority",
+            Self::LockedQueue => "of queues that are not reclaimable",
+            Self::Locked => "not preemptable",
+            Self::Young => "running for too short a time",
+            Self::Worn => "of jobs evicted often enough",
+        }
+    }
+}
+
+/// Pods one rule spares.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spared {
+    pods: u32,
+    /// One of them, or the job of one of them.
+    example: Option<Entity>,
+}
 
 /// Pods that were looked at and spared, by rule.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Refusals {
-    /// Of jobs that are as important.
-    pub(super) equals: u32,
-    /// Of queues that give nothing back.
-    pub(super) locked_queues: u32,
-    /// Marked not preemptable.
-    pub(super) locked: u32,
-    /// Running too short a time.
-    pub(super) young: u32,
-    /// Of jobs that were evicted often enough.
-    pub(super) worn: u32,
-    /// The queue may not take anything back.
-    pub(super) unentitled: bool,
-    /// Would there be room if all others left?
-    pub(super) hopeful: bool,
+pub(super) struct Refusals([Spared; Rule::ALL.len()]);
+
+impl Refusals {
+    /// The rule spares so many pods, of which one is given: itself, or its job.
+    pub(super) fn count(&mut self, rule: Rule, pods: u32, example: Option<Entity>) {
+        let spared = &mut self.0[rule as usize];
+        spared.pods += pods;
+        spared.example = spared.example.or(example.filter(|_| pods > 0));
+    }
 }
 
-/// Says why the action found nobody.
-pub(super) fn explain(scene: &mut Scene<'_, '_>, raid: &Raid, job: Entity, refusals: &Refusals) {
-    let why = text(raid, refusals);
+/// Why a job that asks may take nothing, whoever might go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Denied {
+    /// No plugin says what queues are due.
+    Undivided,
+    /// Its queue has its due, or would have more with it.
+    AtItsDue,
+    /// Its pods do not want it.
+    Never,
+}
+
+/// Why the queue of the evictor may not take back from others what it needs, if it may not.
+pub(super) fn denied(scene: &Scene<'_, '_>, need: &Need) -> Option<Denied> {
+    if need.evictor.purpose == EvictPurpose::Preempt {
+        return None;
+    }
+    let queue = scene.cluster.queue(need.evictor.queue(&scene.cluster));
+    if queue.deserved.0.is_none() {
+        return Some(Denied::Undivided);
+    }
+    let entitled = scene.policies.preemptive(&scene.cluster, &queue, &need.sum);
+    (!entitled).then_some(Denied::AtItsDue)
+}
+
+/// Says why the job may not even ask.
+pub(super) fn deny(scene: &mut Scene<'_, '_>, raid: &Raid, job: Entity, denied: Denied) {
+    let why = match denied {
+        Denied::Undivided => {
+            "no plugin says what queues are due; proportion and capacity do".to_owned()
+        }
+        Denied::AtItsDue => "its queue would have more than its due".to_owned(),
+        Denied::Never => "its pods have preemptionPolicy Never".to_owned(),
+    };
     tell(scene, raid, job, &why);
 }
 
-fn text(raid: &Raid, refusals: &Refusals) -> String {
-    if refusals.unentitled {
-        return "its queue would have more than its due".to_owned();
-    }
-    let counted = [
-        (refusals.equals, "of the same or higher priority"),
-        (refusals.locked_queues, "of queues that are not reclaimable"),
-        (refusals.locked, "not preemptable"),
-        (refusals.young, "running for too short a time"),
-        (refusals.worn, "of jobs evicted often enough"),
-    ];
-    let counted: Vec<String> = counted
+/// How a search ended that found nobody, or not enough.
+#[derive(Clone, Copy)]
+pub(super) enum Search<'a> {
+    /// There would be too little room if all of so many jobs left; no plugin was asked.
+    Hopeless(&'a [Candidate]),
+    /// Those that may go by what plugins say are not enough.
+    Failed(&'a [Candidate]),
+}
+
+/// Says why the action found nobody, or not enough.
+pub(super) fn explain(
+    scene: &mut Scene<'_, '_>,
+    raid: &Raid,
+    need: &Need,
+    search: Search<'_>,
+    refusals: &Refusals,
+) {
+    let mut spared: Vec<String> = Rule::ALL
         .into_iter()
-        .filter(|&(pods, _)| pods > 0)
-        .map(|(pods, rule)| format!("{pods} pods {rule}"))
+        .map(|rule| (rule, refusals.0[rule as usize]))
+        .filter(|(_, spared)| spared.pods > 0)
+        .map(|(rule, spared)| sentence(&scene.cluster, spared, rule.words()))
         .collect();
-    let rest = match (refusals.hopeful, raid.purpose) {
-        (false, _) => "those that might go would not make enough room",
-        (true, EvictPurpose::Preempt) => "the rules spare too many of the others",
-        (true, EvictPurpose::Reclaim) => "other queues have too little beyond their due",
+    let candidates = match search {
+        Search::Hopeless(candidates) => candidates,
+        Search::Failed(candidates) => {
+            spared.extend(by_plugins(scene, raid, need, candidates));
+            candidates
+        }
     };
-    if counted.is_empty() {
-        rest.to_owned()
-    } else {
-        format!("spared {}; {rest}", counted.join(", "))
+    let why = match (spared.is_empty(), candidates.is_empty()) {
+        (true, true) => "there is nobody to evict".to_owned(),
+        (true, false) => "all others together would not make enough room".to_owned(),
+        (false, true) => format!("spared {}", spared.join(", ")),
+        (false, false) => {
+            format!("spared {}; the rest would not make enough room", spared.join(", "))
+        }
+    };
+    tell(scene, raid, need.evictor.job, &why);
+}
+
+/// Whom plugins spare among the candidates, and, where queues take back, whom the queues' shares do.
+fn by_plugins(
+    scene: &Scene<'_, '_>,
+    raid: &Raid,
+    need: &Need,
+    candidates: &[Candidate],
+) -> Vec<String> {
+    let mut tasks: Vec<Entity> = candidates
+        .iter()
+        .flat_map(|candidate| candidate.footprint.open.iter().map(|stand| stand.task))
+        .collect();
+    let evictor = match raid.style {
+        Style::Gang => need.evictor,
+        Style::Task => Evictor { task: need.first, ..need.evictor },
+    };
+    scene.policies.sort_victims(&scene.cluster, &evictor, &mut tasks);
+    let point = match (raid.style, raid.purpose) {
+        (Style::Gang, _) => Point::UnifiedEvictable,
+        (Style::Task, EvictPurpose::Preempt) => Point::Preemptable,
+        (Style::Task, EvictPurpose::Reclaim) => Point::Reclaimable,
+    };
+    let (named, left) = scene.policies.sparers(point, &scene.cluster, &evictor, &tasks);
+    let mut said: Vec<String> = named
+        .iter()
+        .map(|(plugin, stay)| {
+            sentence(&scene.cluster, some(&scene.cluster, stay), &format!("by {plugin}"))
+        })
+        .collect();
+    if raid.purpose == EvictPurpose::Reclaim {
+        let mut fairness = Fairness::new(&scene.cluster, &evictor, &need.sum);
+        tasks = left;
+        tasks.retain(|&task| !fairness.take(task));
+        let shares = "whose queue has no larger part of its due";
+        let kept = some(&scene.cluster, &tasks);
+        said.extend((kept.pods > 0).then(|| sentence(&scene.cluster, kept, shares)));
+    }
+    said
+}
+
+/// So many pods, and the first of them by name.
+fn some(cluster: &Cluster<'_, '_>, pods: &[Entity]) -> Spared {
+    let example = pods.iter().copied().min_by_key(|&task| &cluster.task(task).identity.key);
+    Spared { pods: pods.len() as u32, example }
+}
+
+/// "3 pods by pdb, such as default/web-0".
+fn sentence(cluster: &Cluster<'_, '_>, spared: Spared, rule: &str) -> String {
+    let Spared { pods, example } = spared;
+    let name = example.and_then(|example| match cluster.jobs.get(example) {
+        Err(_) => Some(cluster.task(example).identity.key.clone()),
+        Ok(job) => {
+            let standing = job.members.0.iter().map(|&task| cluster.task(task));
+            standing.filter(is_standing).map(|task| task.identity.key.clone()).min()
+        }
+    });
+    match (pods, name) {
+        (1, Some(name)) => format!("{name} ({rule})"),
+        (_, Some(name)) => format!("{pods} pods such as {name} ({rule})"),
+        (_, None) => format!("{pods} pods ({rule})"),
     }
 }
 
 /// Adds what an evicting action found to what the job waits for, where room is what it waits for.
-pub(super) fn tell(scene: &mut Scene<'_, '_>, raid: &Raid, job: Entity, why: &str) {
+fn tell(scene: &mut Scene<'_, '_>, raid: &Raid, job: Entity, why: &str) {
     let Some(verdict) = scene.cluster.job(job).verdict.0.clone() else { return };
     let about_room = matches!(
         verdict.reason,

@@ -73,6 +73,11 @@ impl Terrain {
         !self.barred[row as usize]
     }
 
+    /// Could the job be placed somewhere if all candidates left?
+    pub(super) fn is_hopeful(&self, scene: &Scene<'_, '_>, need: &Need) -> bool {
+        self.survey(scene, need, 0..scene.cluster.columns().len() as u32).1
+    }
+
     /// What is free on some rows, and whether the job could be placed there if all candidates left.
     pub(super) fn survey(
         &self,

@@ -277,7 +277,7 @@ pub(crate) fn evictor(
 }
 
 /// Plugins by tiers.
-pub(crate) fn tiers(tiers: Vec<Vec<Box<dyn Policy>>>) -> Policies {
+pub(crate) fn tiers(tiers: Vec<Vec<Arc<dyn Policy>>>) -> Policies {
     let mut policies = Policies::default();
     for (at, tier) in tiers.into_iter().enumerate() {
         for policy in tier {

@@ -3,8 +3,9 @@
 //! Promise: nothing of a job is bound before its minimum, in all and per role, has a place. Roles
 //! count only where `minMember` is at least the sum of the roles' minima; below that the job is
 //! elastic in its roles. A member counts once it has a place, whether it asks for resources or not.
-//! Where sub-groups are asked for, so many of them must be whole. Jobs and sub-groups that are not
-//! ready go before those that are.
+//! Where sub-groups are asked for, so many of them must be whole. A gang that has lost what it needs
+//! and still holds room goes before those that wait for all of theirs, those before gangs that run;
+//! sub-groups that are not whole go before those that are.
 //!
 //! As a victim a gang gives up what it has above its minimum and nothing of the minimum itself; where
 //! roles have minima that count, nothing of those either. An action that evicts for whole gangs takes
@@ -23,6 +24,11 @@ use crate::world::{Cluster, JobReadOnlyItem, READY, Role, SubGroup, TaskStatus};
 
 /// The plugin.
 pub(super) struct Gang;
+
+/// Which gangs are served first: what is left of a broken one holds room for nothing until it is whole.
+const BROKEN: i64 = 0;
+const WAITING: i64 = 1;
+const WHOLE: i64 = 2;
 
 impl Policy for Gang {
     fn name(&self) -> &'static str {
@@ -44,7 +50,11 @@ impl Policy for Gang {
     }
 
     fn job_order(&self, _cluster: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> i64 {
-        i64::from(is_ready(job))
+        match (is_ready(job), job.counts.ready()) {
+            (false, 1..) => BROKEN,
+            (false, 0) => WAITING,
+            (true, _) => WHOLE,
+        }
     }
 
     fn job_valid(&self, job: &JobReadOnlyItem<'_, '_>) -> Result<(), Verdict> {

@@ -102,11 +102,13 @@ pub enum Point {
     Preemptive,
     /// Until when may the job wait?
     Deadline,
+    /// Who makes way for a whole gang, instead of the cheapest.
+    GangVictims,
 }
 
 impl Point {
     /// Number of points.
-    pub const COUNT: usize = 24;
+    pub const COUNT: usize = 25;
 
     /// The flag that switches a plugin's part at this point.
     pub fn gate(self) -> Option<Gate> {
@@ -120,7 +122,8 @@ impl Point {
             | Self::UnifiedEvictable
             | Self::VictimQueueOrder
             | Self::Apportion
-            | Self::Deadline => None,
+            | Self::Deadline
+            | Self::GangVictims => None,
             Self::JobReady => Some(Gate::JobReady),
             Self::JobPipelined => Some(Gate::JobPipelined),
             Self::JobStarving => Some(Gate::JobStarving),
@@ -480,6 +483,22 @@ pub trait Policy: Send + Sync {
         _candidates: &[Entity],
     ) -> Ballot {
         Ballot::Abstain
+    }
+
+    /// Who makes way for a whole gang in one place, instead of the cheapest: jobs in the order they go,
+    /// each with its tasks that do. `candidates` are the jobs with tasks in that place that may make
+    /// way as far as the action is concerned; `need` is what the evictor lacks. None is no opinion.
+    ///
+    /// What is named is still judged by [`Self::unified_evictable`], a gang is still not left with part
+    /// of what it needs, and whoever turns out not to be needed is given back.
+    fn gang_victims(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _evictor: &Evictor,
+        _need: &ResourceVec,
+        _candidates: &[Entity],
+    ) -> Option<Vec<(Entity, Vec<Entity>)>> {
+        None
     }
 
     /// Key of a queue with victims when a job of queue `_wants` evicts; smaller goes first.

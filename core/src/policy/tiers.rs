@@ -3,6 +3,7 @@
 mod victims;
 
 use std::cmp::{Ordering, Reverse};
+use std::sync::Arc;
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Resource;
@@ -22,7 +23,7 @@ use crate::world::{Cluster, DomainTotals, JobReadOnlyItem, QueueReadOnlyItem, Ta
 
 struct Entry {
     tier: usize,
-    policy: Box<dyn Policy>,
+    policy: Arc<dyn Policy>,
 }
 
 /// Every plugin in force, with the points it takes part in.
@@ -63,7 +64,7 @@ impl Policies {
         for (tier, plugins) in config.tiers.iter().enumerate() {
             for plugin in plugins {
                 if let Some(policy) = build(plugin, names) {
-                    policies.add(tier, policy, plugin.gates);
+                    policies.add(tier, policy.into(), plugin.gates);
                 }
             }
         }
@@ -71,7 +72,7 @@ impl Policies {
     }
 
     /// Adds a plugin to a tier; plugins of one tier count in the order they are added.
-    pub fn add(&mut self, tier: usize, policy: Box<dyn Policy>, gates: Gates) {
+    pub fn add(&mut self, tier: usize, policy: Arc<dyn Policy>, gates: Gates) {
         let index = self.entries.len();
         for &point in policy.points() {
             if point.gate().is_none_or(|gate| gates.is_open(gate)) {

@@ -25,7 +25,8 @@ impl Scheduler {
     /// little.
     pub fn reconfigure(&mut self, config: &SchedulerConfig) -> Result<(), NotKept> {
         let world = &mut self.world;
-        let policies = Policies::new(config, &mut world.resource_mut::<Names>().0);
+        let mut policies = Policies::new(config, &mut world.resource_mut::<Names>().0);
+        self.guests.iter().for_each(|guest| guest.join(&mut policies));
         if !world.resource::<Classes>().reads().covers(policies.reads()) {
             return Err(NotKept);
         }

@@ -1,5 +1,7 @@
 //! Shares, victims by share, and queues in a tree.
 
+use std::sync::Arc;
+
 use super::super::bed::{Bed, evictor, named, tasks};
 use super::super::{EvictPurpose, OrderKey, Policies};
 use super::*;
@@ -59,7 +61,7 @@ fn queue_at(bed: &mut Bed, name: &str, path: &[(&str, u32)]) {
 fn served(bed: Bed) -> Vec<String> {
     bed.look(|cluster, _| {
         let mut policies = Policies::default();
-        policies.add(0, Box::new(Drf::Hierarchical), Gates::default());
+        policies.add(0, Arc::new(Drf::Hierarchical), Gates::default());
         let mut queues: Vec<(OrderKey, String)> = cluster
             .queues
             .iter()

@@ -8,6 +8,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::super::{Ballot, Evictor, Point, Policy};
 use super::{OrderKey, Policies};
+use crate::resource::ResourceVec;
 use crate::world::Cluster;
 
 impl Policies {
@@ -47,6 +48,48 @@ impl Policies {
             }
         }
         left.unwrap_or_default()
+    }
+
+    /// Which plugin with a say at a point about victims spares whom: each is asked about those that all
+    /// before it let go, and what is left comes with it. For explanations; who may go is decided by the
+    /// rule of the point.
+    pub fn sparers(
+        &self,
+        point: Point,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        candidates: &[Entity],
+    ) -> (Vec<(&'static str, Vec<Entity>)>, Vec<Entity>) {
+        let mut left = candidates.to_vec();
+        let mut found = Vec::new();
+        for policy in self.at(point) {
+            let ballot = match point {
+                Point::Preemptable => policy.preemptable(cluster, evictor, &left),
+                Point::Reclaimable => policy.reclaimable(cluster, evictor, &left),
+                _ => policy.unified_evictable(cluster, evictor, &left),
+            };
+            let Ballot::Only(named) = ballot else { continue };
+            let named: HashSet<Entity, FxBuildHasher> = named.into_iter().collect();
+            let (go, stay): (Vec<Entity>, Vec<Entity>) =
+                left.into_iter().partition(|task| named.contains(task));
+            if !stay.is_empty() {
+                found.push((policy.name(), stay));
+            }
+            left = go;
+        }
+        (found, left)
+    }
+
+    /// Who makes way for a whole gang in one place, if a plugin says so: the first answer counts.
+    pub fn gang_victims(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        need: &ResourceVec,
+        candidates: &[Entity],
+    ) -> Option<Vec<(Entity, Vec<Entity>)>> {
+        let mut plugins = self.at(Point::GangVictims);
+        plugins.find_map(|policy| policy.gang_victims(cluster, evictor, need, candidates))
     }
 
     /// Puts queues with victims in the order in which they give: what plugins say of a queue when this

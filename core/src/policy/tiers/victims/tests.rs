@@ -1,5 +1,7 @@
 //! The walk over tiers with plugins that say what they are told to, and the order of victims.
 
+use std::sync::Arc;
+
 use super::super::super::EvictPurpose;
 use super::super::super::bed::{Bed, evictor, job, named, task, tasks, tiers};
 use super::*;
@@ -40,7 +42,7 @@ fn walk(said: &'static [Tier]) -> Vec<String> {
     let mut bed = Bed::new();
     bed.node("n", &[("cpu", 9)]).group("v", 1, |_| {}).group("e", 1, |_| {}).running("v", 4, "n");
     bed.look(move |cluster, directory| {
-        let says = |said: Option<&'static [u64]>| Box::new(Says(said)) as Box<dyn Policy>;
+        let says = |said: Option<&'static [u64]>| Arc::new(Says(said)) as Arc<dyn Policy>;
         let tier = |tier: &Tier| tier.iter().copied().map(says).collect();
         let policies = tiers(said.iter().map(tier).collect());
         let candidates = tasks(directory, &["v-3", "v-1", "v-0", "v-2"]);
@@ -91,7 +93,7 @@ fn a_closed_gate_takes_a_plugin_out_of_one_question_but_there_is_none_for_gangs(
         let mut gates = crate::config::Gates::default();
         gates.close(crate::config::Gate::Preemptable);
         let mut policies = Policies::default();
-        policies.add(0, Box::new(super::super::super::gang::Gang), gates);
+        policies.add(0, Arc::new(super::super::super::gang::Gang), gates);
         let evictor = evictor(directory, "e", None, EvictPurpose::Preempt);
         let candidates = tasks(directory, &["v-0"]);
         [
@@ -148,8 +150,8 @@ const ALL: [&str; 8] = ["a-0", "b-0", "c-0", "gone-0", "gone-1", "c-1", "b-1", "
 fn sorted(from: &'static [&'static str]) -> Vec<String> {
     two_queues().look(move |cluster, directory| {
         let policies = tiers(vec![vec![
-            Box::new(super::super::super::priority::Priority),
-            Box::new(From(from)),
+            Arc::new(super::super::super::priority::Priority),
+            Arc::new(From(from)),
         ]]);
         let evictor = evictor(directory, "e", None, EvictPurpose::Reclaim);
         let mut victims = tasks(directory, &ALL);
