@@ -65,13 +65,8 @@ impl Hunt<'_> {
         &self.site.market
     }
 
-    /// Is the unit in that state?
-    pub(super) fn is_a(&self, unit: usize, state: State) -> bool {
-        self.market().units[unit].state == state
-    }
-
     pub(super) fn unit(&self, taken: &Taken) -> &Unit {
-        &self.market().units[taken.unit]
+        self.market().unit(taken.unit)
     }
 
     /// Takes units on offer until the job can be placed, and no more of them than that; the statement then
@@ -86,7 +81,7 @@ impl Hunt<'_> {
         let mut taken: Vec<Taken> = Vec::new();
         let mut room = self.site.free.clone();
         let (mut next, mut step, mut short) = (0, 1, 0);
-        let freed = |at: usize| &self.market().units[offered[at]].freed;
+        let freed = |at: usize| &self.market().unit(offered[at]).freed;
         loop {
             if self.need.least.fits(&room) && self.place(scene, statement) {
                 break;
@@ -123,7 +118,7 @@ impl Hunt<'_> {
             let tasks = self.market().tasks(unit).iter().copied();
             tasks.filter(|&task| scene.cluster.task(task).status().0.is_allocated()).collect()
         };
-        let units = units.iter().map(|&unit| (unit, standing(scene, &self.market().units[unit])));
+        let units = units.iter().map(|&unit| (unit, standing(scene, self.market().unit(unit))));
         let units: Vec<(usize, Vec<Entity>)> = units.collect();
         // A unit of a core lists the safe tasks of its job once more; each is asked about once.
         let mut asked: Vec<Entity> = Vec::new();

@@ -14,9 +14,10 @@ use super::clear::{Hunt, Price, Taken};
 use super::herd::Herd;
 use super::need::Need;
 use super::raid::{DomainSearch, Raid};
-use super::refusal::{self, Refusals, Search, denied};
+use super::refusal::{self, Search, denied};
 use super::reprieve::reprieve;
 use super::sites::{Site, sites};
+use super::view::View;
 
 /// Gives a job its turn.
 pub(super) fn serve(scene: &mut Scene<'_, '_>, raid: &Raid, herd: &mut Herd, job: Entity) -> Turn {
@@ -29,22 +30,21 @@ pub(super) fn serve(scene: &mut Scene<'_, '_>, raid: &Raid, herd: &mut Herd, job
         refusal::deny(scene, raid, job, denied);
         return Turn::Over;
     }
-    let mut refusals = Refusals::default();
-    let candidates = herd.candidates(scene, raid, job, &mut refusals);
-    let sites = sites(scene, raid, &need, &candidates);
+    let mut view = View::of(scene, raid, herd, &need);
+    let sites = sites(scene, raid, &need, &mut view);
     let mut statement = Statement::new(raid.action);
-    let Some(taken) = search(scene, &mut statement, raid, &need, &sheet, &sites) else {
-        let search = match sites.is_empty() {
-            true => Search::Hopeless(&candidates),
-            false => Search::Failed(&candidates),
-        };
-        refusal::explain(scene, raid, &need, search, &refusals);
+    let taken = search(scene, &mut statement, raid, &need, &sheet, &sites);
+    let search = if sites.is_empty() { Search::Hopeless } else { Search::Failed };
+    drop(sites);
+    let Some(taken) = taken else {
+        refusal::explain(scene, raid, herd, &need, search);
+        herd.last_view = Some(view);
         return Turn::Over;
     };
+    herd.last_view = Some(view);
     commit(scene, statement, herd, job, &taken);
     if scene.policies.job_starving(&scene.cluster.job(job)) { Turn::Again } else { Turn::Over }
 }
-
 
 /// The victims of the place that is chosen; the statement then holds the decision.
 fn search(
@@ -90,10 +90,10 @@ fn hunt_down(
     // whole gangs last.
     let surplus: &[State] = &[State::Safe];
     for states in [surplus, &[State::Safe, State::Instead], &[State::Safe, State::Whole]] {
-        let offered = hunt.site.market.of_states(states);
-        if states.len() > 1 && !offered.iter().any(|&at| hunt.is_a(at, states[1])) {
+        if states.get(1).is_some_and(|&state| !hunt.site.market.has(state)) {
             continue;
         }
+        let offered = hunt.site.market.of_states(states);
         let Some(taken) = hunt.drive_out(scene, statement, &offered) else { continue };
         let taken = reprieve(hunt, scene, statement, taken);
         statement.rollback(&mut scene.cluster, Checkpoint::START);

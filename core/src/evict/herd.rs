@@ -13,10 +13,11 @@ use rustc_hash::FxBuildHasher;
 use crate::cycle::drive::Scene;
 use crate::ids::TimeMs;
 use crate::policy::EvictPurpose;
-use crate::world::{Cluster, JobReadOnlyItem, TaskReadOnlyItem, TaskStatus};
+use crate::world::{Cluster, JobReadOnlyItem, JobSpec, TaskReadOnlyItem, TaskStatus};
 
 use super::raid::Raid;
 use super::refusal::{Refusals, Rule};
+use super::view::View;
 
 /// Jobs with tasks on nodes.
 pub(super) struct Herd {
@@ -24,6 +25,10 @@ pub(super) struct Herd {
     jobs: Vec<Entry>,
     /// Where a job stands in that list.
     places: HashMap<Entity, usize, FxBuildHasher>,
+    /// Jobs that lost tasks since the action began, in order.
+    losses: Vec<Entity>,
+    /// What the last job saw.
+    pub(super) last_view: Option<View>,
 }
 
 struct Entry {
@@ -88,7 +93,7 @@ impl Herd {
         keyed.sort_by(|a, b| a.0.cmp(&b.0));
         let jobs: Vec<Entry> = keyed.into_iter().map(|(_, entry)| entry).collect();
         let places = jobs.iter().enumerate().map(|(at, entry)| (entry.job, at)).collect();
-        Self { jobs, places }
+        Self { jobs, places, losses: Vec::new(), last_view: None }
     }
 
     /// Jobs a raid for `evictor` may take tasks from; who may not, and why, is counted.
@@ -99,60 +104,86 @@ impl Herd {
         evictor: Entity,
         refusals: &mut Refusals,
     ) -> Vec<Candidate> {
-        let own = scene.cluster.job(evictor);
-        let (queue, priority) = (own.spec.queue, own.spec.priority);
-        let mut found = Vec::new();
-        for (place, entry) in self.jobs.iter().enumerate() {
-            if entry.job == evictor {
-                continue;
-            }
-            let job = scene.cluster.job(entry.job);
-            match raid.purpose {
-                EvictPurpose::Preempt if entry.queue != queue => continue,
-                EvictPurpose::Preempt if entry.priority >= priority => {
-                    refusals.count(Rule::Equal, stands(&job), Some(entry.job));
-                    continue;
-                }
-                EvictPurpose::Reclaim if entry.queue == queue => continue,
-                EvictPurpose::Reclaim => {
-                    let giver = scene.cluster.queue(entry.queue);
-                    if !giver.identity.present || !giver.spec.reclaimable {
-                        refusals.count(Rule::LockedQueue, stands(&job), Some(entry.job));
-                        continue;
-                    }
-                }
-                EvictPurpose::Preempt => {}
-            }
-            if !job.spec.preemptable {
-                refusals.count(Rule::Locked, stands(&job), Some(entry.job));
-                continue;
-            }
-            let now = scene.now.0;
-            if raid.hourly_cap.is_some_and(|cap| job.evictions.in_hour_before(now) >= cap) {
-                refusals.count(Rule::Worn, stands(&job), Some(entry.job));
-                scene.wake_at(job.evictions.relief(now));
-                continue;
-            }
-            let footprint = entry
-                .footprint
-                .get_or_init(|| Rc::new(footprint(&scene.cluster, raid, now, &job)))
-                .clone();
-            refusals.count(Rule::Locked, footprint.locked.0, footprint.locked.1);
-            refusals.count(Rule::Young, footprint.young.0, footprint.young.1);
-            scene.wake_at(footprint.ripe);
-            if !footprint.open.is_empty() {
-                found.push(Candidate { job: entry.job, place, footprint });
-            }
+        let places = 0..self.jobs.len();
+        places.filter_map(|at| self.consider(scene, raid, evictor, at, refusals)).collect()
+    }
+
+    /// The job at a place, if a raid for `evictor` may take tasks from it; if not, why is counted.
+    pub(super) fn consider(
+        &self,
+        scene: &mut Scene<'_, '_>,
+        raid: &Raid,
+        evictor: Entity,
+        place: usize,
+        refusals: &mut Refusals,
+    ) -> Option<Candidate> {
+        let entry = &self.jobs[place];
+        if entry.job == evictor {
+            return None;
         }
-        found
+        let own = scene.cluster.job(evictor);
+        let job = scene.cluster.job(entry.job);
+        if let Some(rule) = spared_by(&scene.cluster, raid, own.spec, entry) {
+            refusals.count(rule, stands(&job), Some(entry.job));
+            return None;
+        }
+        let now = scene.now.0;
+        if raid.hourly_cap.is_some_and(|cap| job.evictions.in_hour_before(now) >= cap) {
+            refusals.count(Rule::Worn, stands(&job), Some(entry.job));
+            let relief = job.evictions.relief(now);
+            scene.wake_at(relief);
+            return None;
+        }
+        let footprint = entry
+            .footprint
+            .get_or_init(|| Rc::new(footprint(&scene.cluster, raid, now, &job)))
+            .clone();
+        refusals.count(Rule::Locked, footprint.locked.0, footprint.locked.1);
+        refusals.count(Rule::Young, footprint.young.0, footprint.young.1);
+        scene.wake_at(footprint.ripe);
+        let some = !footprint.open.is_empty();
+        some.then(|| Candidate { job: entry.job, place, footprint })
+    }
+
+    /// Jobs that lost tasks since the action began, in order.
+    pub(super) fn losses(&self) -> &[Entity] {
+        &self.losses
+    }
+
+    /// Position of a job in the order of jobs.
+    pub(super) fn place(&self, job: Entity) -> Option<usize> {
+        self.places.get(&job).copied()
     }
 
     /// Tasks of the job were taken.
     pub(super) fn forget(&mut self, job: Entity) {
         if let Some(&at) = self.places.get(&job) {
             self.jobs[at].footprint = OnceCell::new();
+            self.losses.push(job);
         }
     }
+}
+
+/// The rule of the action that protects a job whatever its tasks are, if one does.
+fn spared_by(
+    cluster: &Cluster<'_, '_>,
+    raid: &Raid,
+    evictor: &JobSpec,
+    entry: &Entry,
+) -> Option<Rule> {
+    match raid.purpose {
+        EvictPurpose::Preempt if entry.queue != evictor.queue => return Some(Rule::Apart),
+        EvictPurpose::Preempt if entry.priority >= evictor.priority => return Some(Rule::Equal),
+        EvictPurpose::Preempt => {}
+        EvictPurpose::Reclaim if entry.queue == evictor.queue => return Some(Rule::Apart),
+        EvictPurpose::Reclaim => {
+            let giver = cluster.queue(entry.queue);
+            if !giver.identity.present || !giver.spec.reclaimable {
+                return Some(Rule::LockedQueue);
+            }
+        }
+    }
+    (!cluster.job(entry.job).spec.preemptable).then_some(Rule::Locked)
 }
 
 /// Tasks of a job on nodes.

@@ -15,9 +15,11 @@ mod bundle;
 mod market;
 mod fairness;
 mod sites;
+mod view;
 mod clear;
 mod reprieve;
 mod gang;
+mod prey;
 mod per_task;
 mod refusal;
 

@@ -4,7 +4,8 @@
 //! first task of a job with a topology wish chooses the domain, and the others look only there; one
 //! that finds nothing ends the attempt. Nothing is committed unless the job's minimum is covered.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use bevy_ecs::entity::Entity;
 
@@ -12,18 +13,21 @@ use crate::cycle::drive::{Scene, Turn};
 use crate::cycle::place::{self, Rows};
 use crate::cycle::worksheet::{Portion, Sheet};
 use crate::policy::{EvictPurpose, Evictor, Purpose, Unit};
+use crate::resource::ResourceVec;
 use crate::statement::{Checkpoint, Statement};
 use crate::world::TaskStatus;
 
 use super::clear::grounds;
 use super::fairness::Fairness;
 use super::gang::commit;
-use super::herd::{Candidate, Herd};
+use super::herd::{Candidate, Herd, is_standing};
 use super::need::Need;
+use super::prey::{Prey, job_priority};
 use super::raid::Raid;
-use super::refusal::{self, Refusals, Search, denied};
+use super::refusal::{self, Search, denied};
 use super::reprieve;
-use super::sites::Terrain;
+use super::sites::{Terrain, barred};
+use super::view::View;
 
 /// Gives a job its turn.
 pub(super) fn serve(scene: &mut Scene<'_, '_>, raid: &Raid, herd: &mut Herd, job: Entity) -> Turn {
@@ -36,81 +40,90 @@ pub(super) fn serve(scene: &mut Scene<'_, '_>, raid: &Raid, herd: &mut Herd, job
         refusal::deny(scene, raid, job, denied);
         return Turn::Over;
     }
-    let mut refusals = Refusals::default();
-    let others = herd.candidates(scene, raid, job, &mut refusals);
-    let own = vec![Candidate::own(scene, raid, job)];
-    let rounds: &[&[Candidate]] = match raid.purpose {
-        EvictPurpose::Preempt => &[&others, &own],
-        EvictPurpose::Reclaim => &[&others],
-    };
-    let mut search = Search::Hopeless(&others);
-    for candidates in rounds {
-        let terrain = Terrain::new(scene, &need, candidates);
-        if !terrain.is_hopeful(scene, &need) {
-            continue;
-        }
-        search = Search::Failed(&others);
-        let mut statement = Statement::new(raid.action);
-        let prey = Prey::new(candidates, &terrain);
-        if let Some(victims) = attempt(scene, raid, &need, &sheet, prey, &mut statement) {
-            let victims = give_back(scene, &mut statement, job, victims);
-            commit(scene, statement, herd, job, &victims);
-            return Turn::Over;
-        }
-        statement.rollback(&mut scene.cluster, Checkpoint::START);
+    let mut view = View::of(scene, raid, herd, &need);
+    let mut search = Search::Hopeless;
+    let mut found = None;
+    if view.terrain.is_hopeful(scene, &need) {
+        search = Search::Failed;
+        found = attempt(scene, raid, &need, &sheet, view.prey(scene));
     }
-    refusal::explain(scene, raid, &need, search, &refusals);
+    herd.last_view = Some(view);
+    if found.is_none() && raid.purpose == EvictPurpose::Preempt {
+        let own = [Candidate::own(scene, raid, job)];
+        let barred = barred(scene, &need);
+        let terrain = Terrain::new(scene, barred, &own);
+        if terrain.is_hopeful(scene, &need) {
+            found = attempt(scene, raid, &need, &sheet, &Prey::new(scene, &own, &terrain));
+        }
+    }
+    let Some((mut statement, victims)) = found else {
+        refusal::explain(scene, raid, herd, &need, search);
+        return Turn::Over;
+    };
+    let victims = give_back(scene, &mut statement, job, victims);
+    commit(scene, statement, herd, job, &victims);
     Turn::Over
 }
 
-/// Places tasks until the job's minimum is covered; returns who has to go.
+/// Places tasks until the job's minimum is covered; returns that and who has to go. Without success
+/// nothing is changed.
 fn attempt(
     scene: &mut Scene<'_, '_>,
     raid: &Raid,
     need: &Need,
     sheet: &Sheet,
-    mut prey: Prey,
+    prey: &Prey,
+) -> Option<(Statement, Vec<Entity>)> {
+    let mut statement = Statement::new(raid.action);
+    let victims = place_tasks(scene, raid, need, sheet, prey, &mut statement);
+    if victims.is_none() {
+        statement.rollback(&mut scene.cluster, Checkpoint::START);
+    }
+    victims.map(|victims| (statement, victims))
+}
+
+fn place_tasks(
+    scene: &mut Scene<'_, '_>,
+    raid: &Raid,
+    need: &Need,
+    sheet: &Sheet,
+    prey: &Prey,
     statement: &mut Statement,
 ) -> Option<Vec<Entity>> {
     let job = need.evictor.job;
     let mut domains = domains(scene, job);
     let mut victims = Vec::new();
-    let mut placed = false;
     let mut left = sheet.open_tasks().count();
     for task in sheet.open_tasks() {
         let evictor = Evictor { task: Some(task), ..need.evictor };
-        let found = domains.iter().position(|rows| {
-            let found = one(scene, raid, statement, &evictor, &prey, rows.as_deref());
-            let done = found.is_some();
-            if let Some(taken) = found {
-                prey.remove(&taken);
-                victims.extend(taken);
-            }
-            done
+        let found = domains.iter().enumerate().find_map(|(at, rows)| {
+            let taken = one(scene, raid, statement, &evictor, prey, rows.as_deref());
+            taken.map(|taken| (at, taken))
         });
         left -= 1;
+        let everywhere = domains.len() == 1 && domains[0].is_none();
         match found {
-            Some(domain) => {
-                placed = true;
+            Some((domain, taken)) => {
+                victims.extend(taken);
                 domains = vec![domains.swap_remove(domain)];
             }
-            None if domains.len() == 1 && domains[0].is_none() => {
-                let item = scene.cluster.job(job);
-                let has = (item.counts.ready() + item.counts.pipelined()) as usize;
-                if has + left < item.spec.min_available as usize {
-                    return None;
-                }
-                continue;
-            }
+            // Without a topology wish other tasks may still be enough.
+            None if everywhere && may_be_covered(scene, job, left) => continue,
             None => return None,
         }
-        let item = scene.cluster.job(job);
-        if !scene.policies.job_starving(&item) {
+        if !scene.policies.job_starving(&scene.cluster.job(job)) {
             break;
         }
     }
-    let covered = scene.policies.job_pipelined(&scene.cluster.job(job));
-    (placed && covered).then_some(victims)
+    let placed = statement.checkpoint() > Checkpoint::START;
+    (placed && scene.policies.job_pipelined(&scene.cluster.job(job))).then_some(victims)
+}
+
+/// Could the job's minimum be covered with so many more tasks?
+fn may_be_covered(scene: &Scene<'_, '_>, job: Entity, more: usize) -> bool {
+    let item = scene.cluster.job(job);
+    let has = item.counts.ready() + item.counts.pipelined();
+    has as usize + more >= item.spec.min_available as usize
 }
 
 /// Spares those who are needless by now: room that was made for one task may have served the next. The
@@ -145,29 +158,6 @@ fn domains(scene: &Scene<'_, '_>, job: Entity) -> Vec<Option<Vec<u32>>> {
     domains.map(|domain| domain.map(rows)).collect()
 }
 
-/// Tasks that may make way, by row.
-struct Prey {
-    rows: BTreeMap<u32, Vec<Entity>>,
-}
-
-impl Prey {
-    fn new(candidates: &[Candidate], terrain: &Terrain) -> Self {
-        let mut rows: BTreeMap<u32, Vec<Entity>> = BTreeMap::new();
-        for stand in candidates.iter().flat_map(|candidate| &candidate.footprint.open) {
-            if terrain.is_open(stand.row) {
-                rows.entry(stand.row).or_default().push(stand.task);
-            }
-        }
-        Self { rows }
-    }
-
-    fn remove(&mut self, taken: &[Entity]) {
-        for tasks in self.rows.values_mut() {
-            tasks.retain(|task| !taken.contains(task));
-        }
-    }
-}
-
 /// Makes room for one task; returns who has to go. None, and nothing is changed, if there is no node.
 fn one(
     scene: &mut Scene<'_, '_>,
@@ -188,59 +178,78 @@ fn one(
     if place::one_task(scene, statement, evictor.job, task, rows) {
         return Some(Vec::new());
     }
-    let mut offers: Vec<Offer> = Vec::new();
-    for (&row, tasks) in &prey.rows {
-        if rows.is_none_or(|rows| rows.binary_search(&row).is_ok())
-            && let Some(offer) = offer(scene, evictor, row, tasks)
-        {
-            offers.push(offer);
-        }
-    }
-    offers.sort_by_key(|offer| (offer.price, offer.ordinal));
-    for offer in offers {
-        if let Some(victims) = take(scene, raid, statement, evictor, &offer) {
-            return Some(victims);
+    // Nodes by what they cost at least; what one costs in fact is found out when its turn comes.
+    let request = scene.cluster.task(task).whole_request();
+    let nodes = scene.cluster.columns();
+    let in_reach = |row: u32| rows.is_none_or(|rows| rows.binary_search(&row).is_ok());
+    let pens = prey.rows.iter().filter(|&(&row, pen)| !pen.tasks.is_empty() && in_reach(row));
+    let mut heap: BinaryHeap<Reverse<Bid>> = pens
+        .map(|(&row, pen)| {
+            let price = pen.at_least(&request, &nodes.future(row as usize));
+            Reverse(Bid { price, ordinal: nodes.places[row as usize].ordinal, row, tasks: None })
+        })
+        .filter(|bid| bid.0.price.1 < usize::MAX)
+        .collect();
+    while let Some(Reverse(bid)) = heap.pop() {
+        match bid.tasks {
+            Some(tasks) => {
+                if let Some(victims) = take(scene, raid, statement, evictor, bid.row, &tasks) {
+                    return Some(victims);
+                }
+            }
+            None => {
+                let pen = prey.rows.get(&bid.row)?;
+                let offer = offer(scene, evictor, &request, bid.row, &pen.tasks);
+                heap.extend(
+                    offer.map(|(price, tasks)| Reverse(Bid { price, tasks: Some(tasks), ..bid })),
+                );
+            }
         }
     }
     None
 }
 
-/// Who could go on one node, in the order they would.
-struct Offer {
-    row: u32,
-    ordinal: u32,
-    /// Highest priority and number of those it takes if only resources count.
+/// A node with what making room there costs: at least, or in fact if it is known who would go.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Bid {
+    /// Highest priority and number of those who go, if only resources count.
     price: (i32, usize),
-    tasks: Vec<Entity>,
+    ordinal: u32,
+    row: u32,
+    /// Who could go, in the order they would.
+    tasks: Option<Vec<Entity>>,
 }
 
-fn offer(scene: &Scene<'_, '_>, evictor: &Evictor, row: u32, tasks: &[Entity]) -> Option<Offer> {
-    let mut tasks = tasks.to_vec();
+/// Who could go on one node, in the order they would, and what that costs; none if it is not enough.
+fn offer(
+    scene: &Scene<'_, '_>,
+    evictor: &Evictor,
+    request: &ResourceVec,
+    row: u32,
+    tasks: &[Entity],
+) -> Option<((i32, usize), Vec<Entity>)> {
+    let standing = tasks.iter().copied().filter(|&task| is_standing(&scene.cluster.task(task)));
+    let mut tasks: Vec<Entity> = standing.collect();
     scene.policies.sort_victims(&scene.cluster, evictor, &mut tasks);
-    let request = scene.cluster.task(evictor.task?).whole_request();
     let tasks = match evictor.purpose {
         EvictPurpose::Preempt => scene.policies.preemptable(&scene.cluster, evictor, &tasks),
         EvictPurpose::Reclaim => {
             let mut named = scene.policies.reclaimable(&scene.cluster, evictor, &tasks);
-            let mut fairness = Fairness::new(&scene.cluster, evictor, &request);
+            let mut fairness = Fairness::new(&scene.cluster, evictor, request);
             named.retain(|&task| fairness.take(task));
             named
         }
     };
-    let nodes = scene.cluster.columns();
-    let mut room = nodes.future(row as usize);
+    let mut room = scene.cluster.columns().future(row as usize);
     let mut price = (i32::MIN, 0);
     for &task in &tasks {
         if request.fits(&room) {
             break;
         }
-        let item = scene.cluster.task(task);
-        let job = item.membership.job.map(|job| scene.cluster.job(job).spec.priority);
-        price = (price.0.max(job.unwrap_or(i32::MAX)), price.1 + 1);
-        room.add(&item.whole_request());
+        price = (price.0.max(job_priority(scene, task)), price.1 + 1);
+        room.add(&scene.cluster.task(task).whole_request());
     }
-    let ordinal = nodes.places[row as usize].ordinal;
-    (!tasks.is_empty() && request.fits(&room)).then_some(Offer { row, ordinal, price, tasks })
+    (!tasks.is_empty() && request.fits(&room)).then_some((price, tasks))
 }
 
 /// Evicts on one node until the task fits, then spares whom it does not need.
@@ -249,15 +258,16 @@ fn take(
     raid: &Raid,
     statement: &mut Statement,
     evictor: &Evictor,
-    offer: &Offer,
+    row: u32,
+    tasks: &[Entity],
 ) -> Option<Vec<Entity>> {
     let task = evictor.task?;
     let start = statement.checkpoint();
-    let rows = [offer.row];
+    let rows = [row];
     let grounds = grounds(scene, raid, evictor.job);
     let mut victims = Vec::new();
     let mut placed = false;
-    for &victim in &offer.tasks {
+    for &victim in tasks {
         if statement.evict(&mut scene.cluster, victim, grounds.clone()).is_err() {
             continue;
         }

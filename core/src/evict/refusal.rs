@@ -8,13 +8,15 @@ use crate::verdict::{Reason, Verdict};
 use crate::world::Cluster;
 
 use super::fairness::Fairness;
-use super::herd::{Candidate, is_standing};
+use super::herd::{Candidate, Herd, is_standing};
 use super::need::Need;
 use super::raid::{Raid, Style};
 
 /// A rule of the action itself that spares pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
+    /// The action has nothing to do with their queue.
+    Apart,
     /// Their job is as important.
     Equal,
     /// Their queue gives nothing back.
@@ -28,11 +30,12 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    const ALL: [Self; 5] =
-        [Self::Equal, Self::LockedQueue, Self::Locked, Self::Young, Self::Worn];
+    const ALL: [Self; 6] =
+        [Self::Apart, Self::Equal, Self::LockedQueue, Self::Locked, Self::Young, Self::Worn];
 
     fn words(self) -> &'static str {
         match self {
+            Self::Apart => "of queues the action does not look at",
             Self::Equal => "of the same or higher priority",
             Self::LockedQueue => "of queues that are not reclaimable",
             Self::Locked => "not preemptable",
@@ -100,35 +103,33 @@ pub(super) fn deny(scene: &mut Scene<'_, '_>, raid: &Raid, job: Entity, denied: 
 }
 
 /// How a search ended that found nobody, or not enough.
-#[derive(Clone, Copy)]
-pub(super) enum Search<'a> {
-    /// There would be too little room if all of so many jobs left; no plugin was asked.
-    Hopeless(&'a [Candidate]),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Search {
+    /// There would be too little room if all candidates left; no plugin was asked.
+    Hopeless,
     /// Those that may go by what plugins say are not enough.
-    Failed(&'a [Candidate]),
+    Failed,
 }
 
 /// Says why the action found nobody, or not enough.
 pub(super) fn explain(
     scene: &mut Scene<'_, '_>,
     raid: &Raid,
+    herd: &Herd,
     need: &Need,
-    search: Search<'_>,
-    refusals: &Refusals,
+    search: Search,
 ) {
+    let mut refusals = Refusals::default();
+    let candidates = herd.candidates(scene, raid, need.evictor.job, &mut refusals);
     let mut spared: Vec<String> = Rule::ALL
         .into_iter()
         .map(|rule| (rule, refusals.0[rule as usize]))
-        .filter(|(_, spared)| spared.pods > 0)
+        .filter(|&(rule, spared)| spared.pods > 0 && rule != Rule::Apart)
         .map(|(rule, spared)| sentence(&scene.cluster, spared, rule.words()))
         .collect();
-    let candidates = match search {
-        Search::Hopeless(candidates) => candidates,
-        Search::Failed(candidates) => {
-            spared.extend(by_plugins(scene, raid, need, candidates));
-            candidates
-        }
-    };
+    if search == Search::Failed {
+        spared.extend(by_plugins(scene, raid, need, &candidates));
+    }
     let why = match (spared.is_empty(), candidates.is_empty()) {
         (true, true) => "there is nobody to evict".to_owned(),
         (true, false) => "all others together would not make enough room".to_owned(),

@@ -59,13 +59,7 @@ fn respect_surplus(
         at -= 1;
         let job = hunt.unit(&taken[at]).job;
         let of_job = taken.iter().filter(|one| hunt.unit(one).job == job);
-        let surplus = hunt
-            .site
-            .market
-            .units
-            .iter()
-            .filter(|unit| unit.job == job && unit.state == State::Safe);
-        if of_job.count() <= surplus.count() {
+        if of_job.count() <= hunt.site.market.surplus(job) {
             continue;
         }
         let others = taken.iter().enumerate().filter(|&(other, _)| other != at);
@@ -128,7 +122,7 @@ fn order(hunt: &Hunt<'_>, taken: &[Taken]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..taken.len()).collect();
     order.sort_by_cached_key(|&at| {
         let unit = hunt.unit(&taken[at]);
-        Reverse((unit.policy_rank(hunt.raid.purpose), unit.cost, at))
+        Reverse((hunt.site.market.policy_rank(unit, hunt.raid.purpose), unit.cost, at))
     });
     order
 }

@@ -4,6 +4,8 @@
 //! could not hold the job even if all of them left is dropped without a search. Domains of equal
 //! preference are tried by what they would cost.
 
+use std::rc::Rc;
+
 use bevy_ecs::entity::Entity;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -12,11 +14,13 @@ use crate::cycle::drive::Scene;
 use crate::policy::{Purpose, Unit as Placed};
 use crate::resource::ResourceVec;
 
+use super::bundle::State;
 use super::clear::Price;
-use super::herd::Candidate;
-use super::market::{Market, Unit};
+use super::herd::{Candidate, Stand};
+use super::market::{Appraiser, Market, Unit};
 use super::need::Need;
 use super::raid::Raid;
+use super::view::View;
 
 /// Domains of one preference whose cost is looked at.
 const APPRAISED: usize = 64;
@@ -28,7 +32,7 @@ pub(super) struct Site {
     /// What is free there or will be, unless held, on nodes the job may use.
     pub(super) free: ResourceVec,
     /// What could be taken there.
-    pub(super) market: Market,
+    pub(super) market: Rc<Market>,
     /// What that would cost, by a guess.
     pub(super) estimate: Price,
 }
@@ -48,24 +52,39 @@ pub(super) struct Terrain {
     held: HashMap<u32, ResourceVec, FxBuildHasher>,
 }
 
+/// Rows no task of the job may ever use.
+pub(super) fn barred(scene: &mut Scene<'_, '_>, need: &Need) -> Vec<bool> {
+    let rows = scene.cluster.columns().len();
+    let mut barred = vec![true; rows];
+    for &class in &need.classes {
+        let ranking = scene.ranking(class);
+        for (row, barred) in barred.iter_mut().enumerate() {
+            *barred &= ranking.is_barred_for_good(row as u32);
+        }
+    }
+    barred
+}
+
 impl Terrain {
-    pub(super) fn new(scene: &mut Scene<'_, '_>, need: &Need, candidates: &[Candidate]) -> Self {
-        let rows = scene.cluster.columns().len();
-        let mut barred = vec![true; rows];
-        for &class in &need.classes {
-            let ranking = scene.ranking(class);
-            for (row, barred) in barred.iter_mut().enumerate() {
-                *barred &= ranking.is_barred_for_good(row as u32);
-            }
+    pub(super) fn new(scene: &Scene<'_, '_>, barred: Vec<bool>, candidates: &[Candidate]) -> Self {
+        let mut terrain = Self { barred, held: HashMap::default() };
+        for candidate in candidates {
+            terrain.change(scene, &candidate.footprint.open, Flow::Free);
         }
-        let mut held: HashMap<u32, ResourceVec, FxBuildHasher> = HashMap::default();
-        for stand in candidates.iter().flat_map(|candidate| &candidate.footprint.open) {
-            if !barred[stand.row as usize] {
-                let request = scene.cluster.task(stand.task).whole_request();
-                held.entry(stand.row).or_default().add(&request);
-            }
+        terrain
+    }
+
+    /// Are just these rows barred?
+    pub(super) fn is_barred_by(&self, barred: &[bool]) -> bool {
+        self.barred == barred
+    }
+
+    /// Candidates come or go: what they hold could be freed, or not any more.
+    pub(super) fn change(&mut self, scene: &Scene<'_, '_>, stands: &[Stand], flow: Flow) {
+        for stand in stands.iter().filter(|stand| !self.barred[stand.row as usize]) {
+            let request = scene.cluster.task(stand.task).whole_request();
+            flow.apply(self.held.entry(stand.row).or_default(), &request);
         }
-        Self { barred, held }
     }
 
     /// May the job use the row?
@@ -140,10 +159,11 @@ fn appraise(
         slots.add(row, &nodes.future(row as usize), Flow::Free);
     }
     let mut taken: Vec<&Unit> = Vec::new();
-    for unit in &site.market.units {
+    for at in site.market.of_states(&[State::Safe, State::Instead, State::Whole]) {
         if slots.count >= need.missing {
             break;
         }
+        let unit = site.market.unit(at);
         slots.take(scene, terrain, site, unit, Flow::Free);
         taken.push(unit);
     }
@@ -160,9 +180,18 @@ fn appraise(
 
 /// Room comes or goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flow {
+pub(super) enum Flow {
     Free,
     Fill,
+}
+
+impl Flow {
+    fn apply(self, room: &mut ResourceVec, amount: &ResourceVec) {
+        match self {
+            Self::Free => room.add(amount),
+            Self::Fill => room.sub(amount),
+        }
+    }
 }
 
 /// How many requests fit, node by node.
@@ -177,10 +206,7 @@ impl Slots<'_> {
     fn add(&mut self, row: u32, amount: &ResourceVec, flow: Flow) {
         let room = self.rooms.entry(row).or_default();
         self.count -= slots_in(self.request, room, self.enough);
-        match flow {
-            Flow::Free => room.add(amount),
-            Flow::Fill => room.sub(amount),
-        }
+        flow.apply(room, amount);
         self.count += slots_in(self.request, room, self.enough);
     }
 
@@ -203,13 +229,7 @@ impl Slots<'_> {
 }
 
 /// Places worth a search, in order of preference.
-pub(super) fn sites(
-    scene: &mut Scene<'_, '_>,
-    raid: &Raid,
-    need: &Need,
-    candidates: &[Candidate],
-) -> Vec<Site> {
-    let terrain = Terrain::new(scene, need, candidates);
+pub(super) fn sites(scene: &Scene<'_, '_>, raid: &Raid, need: &Need, view: &mut View) -> Vec<Site> {
     let job = scene.cluster.job(need.evictor.job);
     let unit = Placed { job: &job, subgroup: None };
     let space = scene.policies.search_space(&scene.cluster, unit, Purpose::Evict);
@@ -218,12 +238,12 @@ pub(super) fn sites(
     for group in groups {
         let mut hopeful: Vec<Site> = group
             .into_iter()
-            .filter_map(|domain| site(scene, raid, need, candidates, &terrain, domain))
+            .filter_map(|domain| site(scene, raid, need, view, domain))
             .take(APPRAISED)
             .collect();
         if hopeful.len() > 1 {
             for site in &mut hopeful {
-                site.estimate = appraise(scene, raid, need, &terrain, site);
+                site.estimate = appraise(scene, raid, need, &view.terrain, site);
             }
             hopeful.sort_by_key(|site| site.estimate);
         }
@@ -240,21 +260,28 @@ fn site(
     scene: &Scene<'_, '_>,
     raid: &Raid,
     need: &Need,
-    candidates: &[Candidate],
-    terrain: &Terrain,
+    view: &mut View,
     domain: Option<Entity>,
 ) -> Option<Site> {
-    let rows = domain.map(|domain| scene.cluster.domain(domain).spot.rows.clone());
-    let (free, hopeful) = match &rows {
-        Some(rows) => terrain.survey(scene, need, rows.iter().copied()),
-        None => terrain.survey(scene, need, 0..scene.cluster.columns().len() as u32),
+    let Some(domain) = domain else {
+        let all = 0..scene.cluster.columns().len() as u32;
+        let (free, hopeful) = view.terrain.survey(scene, need, all);
+        let estimate = Price::default();
+        return hopeful.then(|| Site {
+            rows: None,
+            free,
+            market: view.market(scene, raid, need),
+            estimate,
+        });
     };
+    let rows = scene.cluster.domain(domain).spot.rows.clone();
+    let terrain = &view.terrain;
+    let (free, hopeful) = terrain.survey(scene, need, rows.iter().copied());
     if !hopeful {
         return None;
     }
-    let counts = |row: u32| {
-        terrain.is_open(row) && rows.as_ref().is_none_or(|rows| rows.binary_search(&row).is_ok())
-    };
-    let market = Market::new(scene, raid, need, candidates, counts);
-    Some(Site { rows, free, market, estimate: Price::default() })
+    let counts = |row: u32| terrain.is_open(row) && rows.binary_search(&row).is_ok();
+    let by = Appraiser { raid, need, counts: &counts };
+    let market = Rc::new(Market::new(scene, by, &view.candidates));
+    Some(Site { rows: Some(rows), free, market, estimate: Price::default() })
 }
