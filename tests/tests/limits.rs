@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use muster_core::delta::ClusterDelta;
 use muster_core::ids::TimeMs;
+use muster_core::intent::Intent;
 use muster_core::scheduler::Scheduler;
 use muster_core::verdict::Reason;
-use muster_tests::build::{group, node, pod};
+use muster_tests::build::{group, node, pod, priority_class};
 use muster_tests::policy::{config, pool};
 
 const POLICY: &str = "actions: allocate\n\
@@ -57,4 +58,33 @@ fn no_more_jobs_of_a_queue_are_tried_than_allowed() {
     scheduler.feed(objects());
     assert_eq!(scheduler.run_cycle(TimeMs(0)).decisions.len(), 2);
     assert_eq!(reasons(&mut scheduler), [None, None, Some(Reason::SearchCut)]);
+}
+
+#[test]
+fn an_evicting_action_out_of_time_says_so() {
+    let text = "actions: gangpreempt\n\
+                tiers: [{plugins: [{name: priority}, {name: gang}, {name: predicates}]}]\n\
+                schedule: {actionBudget: 2ms}\n";
+    let looks = Arc::new(AtomicU64::new(0));
+    let watch = move || looks.fetch_add(1, Ordering::Relaxed) * 1000;
+    let mut scheduler = Scheduler::new(&config(text), pool(1)).with_stopwatch(Arc::new(watch));
+    scheduler.feed([
+        ClusterDelta::PriorityClass(priority_class("high", 100)),
+        node("n0").offer("cpu", 2).into(),
+    ]);
+    for low in ["l0", "l1"] {
+        scheduler.feed([pod(low).ask("cpu", 1).running_on("n0").into()]);
+    }
+    for high in ["h0", "h1"] {
+        let waits = pod(&format!("{high}-0")).group(high).ask("cpu", 1);
+        scheduler.feed([group(high, 1).class("high").into(), waits.into()]);
+    }
+    let evicts = |outcome: &muster_core::scheduler::CycleOutcome| {
+        let evicted = |intent: &&Intent| matches!(intent, Intent::Evict { .. });
+        outcome.intents.iter().filter(evicted).count()
+    };
+    let first = scheduler.run_cycle(TimeMs(0));
+    assert_eq!(evicts(&first), 1, "{:?}", first.decisions);
+    assert!(reasons(&mut scheduler).contains(&Some(Reason::SearchCut)));
+    assert_eq!(evicts(&scheduler.run_cycle(TimeMs(1000))), 1, "the rest comes in the next cycle");
 }

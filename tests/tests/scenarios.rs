@@ -116,3 +116,24 @@ fn one_thread_and_many_give_the_same_bytes() {
         assert!(one == many, "{} differs", short_name(&scenario));
     }
 }
+
+#[test]
+fn room_that_is_held_costs_fewer_victims_than_room_that_is_forgotten() {
+    let scenarios = all();
+    let named = |one: &&Scenario| short_name(one).ends_with("fifty-gangs-under-constant-reclaim");
+    let held = scenarios.iter().find(named).expect("the Scenario is there");
+    let text = held.config.clone().expect("it brings its configuration");
+    let forgotten = Scenario {
+        config: Some(format!("{text}\npipeline: {{persistence: none}}\n")),
+        expect: Vec::new(),
+        ..held.clone()
+    };
+    let [held, forgotten] = [held, &forgotten].map(|scenario| {
+        let result = play(scenario, 1);
+        let decisions = result.cycles.iter().flat_map(|cycle| &cycle.decisions);
+        decisions.filter(|one| one.op == DecisionOp::Evict).count()
+    });
+    // A rack of sixteen pods for each wide gang, and one pod for each small job.
+    assert_eq!(held, 13 * 16 + 13, "no victim is taken for nothing");
+    assert!(forgotten > held, "{forgotten} pods are evicted if room is not held");
+}

@@ -37,7 +37,8 @@ pub(super) fn serve(scene: &mut Scene<'_, '_>, raid: &Raid, herd: &mut Herd, job
     let search = if sites.is_empty() { Search::Hopeless } else { Search::Failed };
     drop(sites);
     let Some(taken) = taken else {
-        refusal::explain(scene, raid, herd, &need, search);
+        let refusals = view.refusals(scene, raid, herd, &need);
+        refusal::explain(scene, raid, &need, &view.candidates, refusals, search);
         herd.last_view = Some(view);
         return Turn::Over;
     };

@@ -165,6 +165,13 @@ impl Market {
         &self.tasks[unit.tasks.clone()]
     }
 
+    /// All that is on offer, in order.
+    pub(super) fn shows(&self) -> Vec<(State, i64, &[Entity])> {
+        let all = self.of_states(&[State::Safe, State::Instead, State::Whole]);
+        let units = all.into_iter().map(|at| &self.units[at]);
+        units.map(|unit| (unit.state, unit.cost, self.tasks(unit))).collect()
+    }
+
     /// How many tasks the job can do without.
     pub(super) fn surplus(&self, job: Entity) -> usize {
         let units = self.of_job.get(&job).map_or(&[][..], |range| &self.units[range.clone()]);

@@ -47,7 +47,6 @@ pub(super) fn serve(scene: &mut Scene<'_, '_>, raid: &Raid, herd: &mut Herd, job
         search = Search::Failed;
         found = attempt(scene, raid, &need, &sheet, view.prey(scene));
     }
-    herd.last_view = Some(view);
     if found.is_none() && raid.purpose == EvictPurpose::Preempt {
         let own = [Candidate::own(scene, raid, job)];
         let barred = barred(scene, &need);
@@ -57,9 +56,12 @@ pub(super) fn serve(scene: &mut Scene<'_, '_>, raid: &Raid, herd: &mut Herd, job
         }
     }
     let Some((mut statement, victims)) = found else {
-        refusal::explain(scene, raid, herd, &need, search);
+        let refusals = view.refusals(scene, raid, herd, &need);
+        refusal::explain(scene, raid, &need, &view.candidates, refusals, search);
+        herd.last_view = Some(view);
         return Turn::Over;
     };
+    herd.last_view = Some(view);
     let victims = give_back(scene, &mut statement, job, victims);
     commit(scene, statement, herd, job, &victims);
     Turn::Over

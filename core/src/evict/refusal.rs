@@ -8,7 +8,7 @@ use crate::verdict::{Reason, Verdict};
 use crate::world::Cluster;
 
 use super::fairness::Fairness;
-use super::herd::{Candidate, Herd, is_standing};
+use super::herd::{Candidate, is_standing};
 use super::need::Need;
 use super::raid::{Raid, Style};
 
@@ -115,12 +115,11 @@ pub(super) enum Search {
 pub(super) fn explain(
     scene: &mut Scene<'_, '_>,
     raid: &Raid,
-    herd: &Herd,
     need: &Need,
+    candidates: &[Candidate],
+    refusals: Refusals,
     search: Search,
 ) {
-    let mut refusals = Refusals::default();
-    let candidates = herd.candidates(scene, raid, need.evictor.job, &mut refusals);
     let mut spared: Vec<String> = Rule::ALL
         .into_iter()
         .map(|rule| (rule, refusals.0[rule as usize]))
@@ -128,7 +127,7 @@ pub(super) fn explain(
         .map(|(rule, spared)| sentence(&scene.cluster, spared, rule.words()))
         .collect();
     if search == Search::Failed {
-        spared.extend(by_plugins(scene, raid, need, &candidates));
+        spared.extend(by_plugins(scene, raid, need, candidates));
     }
     let why = match (spared.is_empty(), candidates.is_empty()) {
         (true, true) => "there is nobody to evict".to_owned(),

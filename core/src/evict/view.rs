@@ -49,6 +49,8 @@ pub(super) struct View {
     seen: usize,
     /// Who could make way.
     pub(super) candidates: Vec<Candidate>,
+    /// Who could not, and why; counted anew when somebody asks after losses.
+    refusals: Option<Refusals>,
     /// The nodes.
     pub(super) terrain: Terrain,
     /// What could be taken in the whole cluster; made when first looked at.
@@ -70,10 +72,12 @@ impl View {
             }
             None => {
                 let job = need.evictor.job;
-                let candidates = herd.candidates(scene, raid, job, &mut Refusals::default());
+                let mut refusals = Refusals::default();
+                let candidates = herd.candidates(scene, raid, job, &mut refusals);
                 let terrain = Terrain::new(scene, barred, &candidates);
                 let seen = herd.losses().len();
-                Self { ask, seen, candidates, terrain, market: None, prey: None }
+                let refusals = Some(refusals);
+                Self { ask, seen, candidates, refusals, terrain, market: None, prey: None }
             }
         }
     }
@@ -88,6 +92,21 @@ impl View {
         Rc::clone(market)
     }
 
+    /// Who could not make way, and why.
+    pub(super) fn refusals(
+        &mut self,
+        scene: &mut Scene<'_, '_>,
+        raid: &Raid,
+        herd: &Herd,
+        need: &Need,
+    ) -> Refusals {
+        *self.refusals.get_or_insert_with(|| {
+            let mut refusals = Refusals::default();
+            herd.candidates(scene, raid, need.evictor.job, &mut refusals);
+            refusals
+        })
+    }
+
     /// The same, node by node.
     pub(super) fn prey(&mut self, scene: &Scene<'_, '_>) -> &Prey {
         let Self { candidates, terrain, prey, .. } = self;
@@ -97,6 +116,10 @@ impl View {
     /// Takes in what happened since: jobs that lost tasks are looked at again.
     fn mend(&mut self, scene: &mut Scene<'_, '_>, raid: &Raid, herd: &Herd, need: &Need) {
         let mut lost = herd.losses()[self.seen..].to_vec();
+        if lost.is_empty() {
+            return;
+        }
+        self.refusals = None;
         self.seen = herd.losses().len();
         lost.sort_unstable();
         lost.dedup();
@@ -130,5 +153,24 @@ impl View {
             market.sort_queues(scene, need);
         }
         self.market = market.map(Rc::new);
+        debug_assert!(self.equals_a_new_one(scene, raid, herd, need), "mended is made anew");
+    }
+
+    /// Would a view made from nothing show the same?
+    fn equals_a_new_one(
+        &self,
+        scene: &mut Scene<'_, '_>,
+        raid: &Raid,
+        herd: &Herd,
+        need: &Need,
+    ) -> bool {
+        let candidates = herd.candidates(scene, raid, need.evictor.job, &mut Refusals::default());
+        let barred = barred(scene, need);
+        let terrain = Terrain::new(scene, barred, &candidates);
+        let counts = |row: u32| terrain.is_open(row);
+        let by = Appraiser { raid, need, counts: &counts };
+        let market = self.market.as_ref();
+        market.is_none_or(|market| market.shows() == Market::new(scene, by, &candidates).shows())
+            && self.terrain.is_hopeful(scene, need) == terrain.is_hopeful(scene, need)
     }
 }

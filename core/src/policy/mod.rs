@@ -30,12 +30,13 @@ mod pdb;
 mod strategy;
 
 pub use bar::{Bar, Obstacle};
+/// What plugins know nodes, tasks, jobs, queues and domains by.
+pub use bevy_ecs::entity::Entity;
 pub use evict::{Ballot, EvictPurpose, Evictor};
 pub use queues::{Claims, Portion, QueueClaim, Wants};
 pub(crate) use queues::{Giving, upwards};
 pub use tiers::{OrderKey, Policies};
 
-use bevy_ecs::entity::Entity;
 use glam::I64Vec2;
 
 use crate::class::{Class, Reads};
