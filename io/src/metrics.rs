@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::Method;
+use muster_core::reservation::{Release, ReservationCounts};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -69,6 +70,8 @@ pub(crate) struct Metrics {
     events_dropped: Counter,
     pending: Family<Label, Gauge>,
     reservations: Gauge,
+    reservations_by: Family<Label, Counter>,
+    released_by: Family<Label, Counter>,
     set_aside: Gauge,
     ledger_checks: Counter,
     ledger_faults: Counter,
@@ -103,6 +106,8 @@ impl Metrics {
             events_dropped: Counter::default(),
             pending: Family::default(),
             reservations: Gauge::default(),
+            reservations_by: Family::default(),
+            released_by: Family::default(),
             set_aside: Gauge::default(),
             ledger_checks: Counter::default(),
             ledger_faults: Counter::default(),
@@ -159,6 +164,10 @@ impl Metrics {
         let all = &mut self.registry;
         all.register("pending_pods", "Pods that wait, by reason", self.pending.clone());
         all.register("reserved_pods", "Pods room is held for", self.reservations.clone());
+        let help = "Reservations made, read back from pods and confirmed by a bind";
+        all.register("reservations", help, self.reservations_by.clone());
+        let help = "Reservations given up, by cause";
+        all.register("reservations_released", help, self.released_by.clone());
         all.register("objects_set_aside", "Objects that make no sense", self.set_aside.clone());
         all.register("ledger_checks", "Recomputations of all totals", self.ledger_checks.clone());
         let help = "Totals that differed from their recomputation";
@@ -248,6 +257,22 @@ impl Metrics {
         self.set_aside.set(aside as i64);
     }
 
+    /// What became of reservations since the scheduler started.
+    pub(crate) fn reservations(&self, counts: &ReservationCounts) {
+        let catch_up =
+            |family: &Family<Label, Counter>, label: (&'static str, &'static str), to| {
+                let counter = family.get_or_create(&[label]);
+                counter.inc_by(u64::saturating_sub(to, counter.get()));
+            };
+        let ReservationCounts { made, restored, confirmed, .. } = *counts;
+        for (event, count) in [("made", made), ("restored", restored), ("confirmed", confirmed)] {
+            catch_up(&self.reservations_by, ("event", event), count);
+        }
+        for cause in Release::ALL {
+            catch_up(&self.released_by, ("cause", cause.as_str()), counts.released_for(cause));
+        }
+    }
+
     pub(crate) fn ledger_checked(&self, faults: usize) {
         self.ledger_checks.inc();
         self.ledger_faults.inc_by(faults as u64);
@@ -306,6 +331,7 @@ mod tests {
         metrics.decided_to_evict("preempt");
         metrics.answered(&Method::POST, Answer::Done, Duration::ZERO);
         metrics.census(&[("NeverFits", 1)], 0, 0);
+        metrics.reservations(&ReservationCounts::default());
         metrics.watch_event(ObjectKind::Pod);
         metrics.watch_failed(ObjectKind::Pod);
         metrics.config(7);

@@ -304,6 +304,7 @@ impl Loop {
         let waiting: Vec<_> = waiting.collect();
         let aside = self.scheduler.set_aside().len();
         self.outside.metrics.census(&waiting, census.reserved, aside);
+        self.outside.metrics.reservations(&self.scheduler.reservations());
     }
 
     /// Recomputes every total now and then.

@@ -142,7 +142,7 @@ impl Herd {
         refusals.count(Rule::Young, footprint.young.0, footprint.young.1);
         scene.wake_at(footprint.ripe);
         let some = !footprint.open.is_empty();
-        some.then(|| Candidate { job: entry.job, place, footprint })
+        some.then_some(Candidate { job: entry.job, place, footprint })
     }
 
     /// Jobs that lost tasks since the action began, in order.

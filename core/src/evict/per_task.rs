@@ -193,19 +193,15 @@ fn one(
         .filter(|bid| bid.0.price.1 < usize::MAX)
         .collect();
     while let Some(Reverse(bid)) = heap.pop() {
-        match bid.tasks {
-            Some(tasks) => {
-                if let Some(victims) = take(scene, raid, statement, evictor, bid.row, &tasks) {
-                    return Some(victims);
-                }
-            }
-            None => {
-                let pen = prey.rows.get(&bid.row)?;
-                let offer = offer(scene, evictor, &request, bid.row, &pen.tasks);
-                heap.extend(
-                    offer.map(|(price, tasks)| Reverse(Bid { price, tasks: Some(tasks), ..bid })),
-                );
-            }
+        let Some(tasks) = bid.tasks else {
+            let pen = prey.rows.get(&bid.row)?;
+            let offer = offer(scene, evictor, &request, bid.row, &pen.tasks);
+            let known = |(price, tasks)| Reverse(Bid { price, tasks: Some(tasks), ..bid });
+            heap.extend(offer.map(known));
+            continue;
+        };
+        if let Some(victims) = take(scene, raid, statement, evictor, bid.row, &tasks) {
+            return Some(victims);
         }
     }
     None

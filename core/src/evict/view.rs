@@ -65,20 +65,21 @@ impl View {
         let ask = Ask::of(scene, need);
         let barred = barred(scene, need);
         let last = herd.last_view.take();
-        match last.filter(|view| view.ask == ask && view.terrain.is_barred_by(&barred)) {
-            Some(mut view) => {
-                view.mend(scene, raid, herd, need);
-                view
-            }
-            None => {
-                let job = need.evictor.job;
-                let mut refusals = Refusals::default();
-                let candidates = herd.candidates(scene, raid, job, &mut refusals);
-                let terrain = Terrain::new(scene, barred, &candidates);
-                let seen = herd.losses().len();
-                let refusals = Some(refusals);
-                Self { ask, seen, candidates, refusals, terrain, market: None, prey: None }
-            }
+        let same = |view: &View| view.ask == ask && view.terrain.is_barred_by(&barred);
+        if let Some(mut view) = last.filter(same) {
+            view.mend(scene, raid, herd, need);
+            return view;
+        }
+        let mut refusals = Refusals::default();
+        let candidates = herd.candidates(scene, raid, need.evictor.job, &mut refusals);
+        Self {
+            ask,
+            seen: herd.losses().len(),
+            terrain: Terrain::new(scene, barred, &candidates),
+            candidates,
+            refusals: Some(refusals),
+            market: None,
+            prey: None,
         }
     }
 
