@@ -17,6 +17,7 @@ use crate::cycle::drive::Alarm;
 use crate::cycle::ingest::{self, Dirty, Inbox, SetAside};
 use crate::cycle::{self, NextDue, Now, Outcome, Role, Settings, Stopwatch, ToldQueues};
 use crate::delta::{ClusterDelta, GroupPhase, ObjectRef, QueueState};
+use crate::evict::Hopeless;
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::intent::{Decision, Intent};
 use crate::near::Near;
@@ -108,6 +109,7 @@ impl Scheduler {
         world.init_resource::<Role>();
         world.init_resource::<NextDue>();
         world.init_resource::<Alarm>();
+        world.init_resource::<Hopeless>();
         world.init_resource::<ToldQueues>();
         let mut names = Names::default();
         let policies = Policies::new(config, &mut names.0);

@@ -16,6 +16,7 @@ use super::ingest::SetAside;
 use super::worksheet::Sheet;
 use super::{Deadline, Now, Outcome, Settings};
 use crate::class::{ClassId, Classes, Ranking, Rankings, Rules};
+use crate::evict::Hopeless;
 use crate::ids::TimeMs;
 use crate::policy::{OrderKey, Policies};
 use crate::verdict::{Reason, Verdict};
@@ -36,6 +37,7 @@ pub(crate) struct Scene<'w, 's> {
     pub(crate) rankings: ResMut<'w, Rankings>,
     pub(crate) outcome: ResMut<'w, Outcome>,
     pub(crate) alarm: ResMut<'w, Alarm>,
+    pub(crate) hopeless: ResMut<'w, Hopeless>,
 }
 
 /// When somebody who is spared for the time being may be looked at again.

@@ -4,47 +4,32 @@ use std::collections::BTreeMap;
 
 use bevy_ecs::entity::Entity;
 
-use crate::cycle::drive::{Scene, Turn};
-use crate::cycle::explain;
-use crate::cycle::worksheet::{Portion, Sheet};
+use crate::cycle::drive::Scene;
+use crate::cycle::worksheet::Sheet;
 use crate::statement::{Checkpoint, Plan, Statement};
 
+use super::Decision;
 use super::bundle::{Part, State, is_surplus};
 use super::clear::{Hunt, Price, Taken};
-use super::herd::Herd;
 use super::need::Need;
 use super::raid::{DomainSearch, Raid};
-use super::refusal::{self, Search, denied};
+use super::refusal::Search;
 use super::reprieve::reprieve;
 use super::sites::{Site, sites};
 use super::view::View;
 
-/// Gives a job its turn.
-pub(super) fn serve(scene: &mut Scene<'_, '_>, raid: &Raid, herd: &mut Herd, job: Entity) -> Turn {
-    let sheet = Sheet::of(scene, job, Portion::Requesting);
-    if sheet.is_done() {
-        return Turn::Passed;
-    }
-    let need = Need::of(scene, raid, job, &sheet);
-    if let Some(denied) = denied(scene, &need) {
-        refusal::deny(scene, raid, job, denied);
-        return Turn::Over;
-    }
-    let mut view = View::of(scene, raid, herd, &need);
-    let sites = sites(scene, raid, &need, &mut view);
+/// Who makes way for the job, together with its placement.
+pub(super) fn decide(
+    scene: &mut Scene<'_, '_>,
+    raid: &Raid,
+    need: &Need,
+    sheet: &Sheet,
+    view: &mut View,
+) -> Result<Decision, Search> {
+    let sites = sites(scene, raid, need, view).map_err(Search::Hopeless)?;
     let mut statement = Statement::new(raid.action);
-    let taken = search(scene, &mut statement, raid, &need, &sheet, &sites);
-    let search = if sites.is_empty() { Search::Hopeless } else { Search::Failed };
-    drop(sites);
-    let Some(taken) = taken else {
-        let refusals = view.refusals(scene, raid, herd, &need);
-        refusal::explain(scene, raid, &need, &view.candidates, refusals, search);
-        herd.last_view = Some(view);
-        return Turn::Over;
-    };
-    herd.last_view = Some(view);
-    commit(scene, statement, herd, job, &taken);
-    if scene.policies.job_starving(&scene.cluster.job(job)) { Turn::Again } else { Turn::Over }
+    let victims = search(scene, &mut statement, raid, need, sheet, &sites);
+    victims.map(|victims| Decision { statement, victims }).ok_or(Search::Failed)
 }
 
 /// The victims of the place that is chosen; the statement then holds the decision.
@@ -123,26 +108,4 @@ fn is_legal(hunt: &Hunt<'_>, scene: &Scene<'_, '_>, taken: &[Taken]) -> bool {
     let all: Vec<Entity> = victims.clone().collect();
     let allowed = hunt.allowed(scene, &all);
     victims.all(|task| allowed.contains(&task))
-}
-
-/// Makes it so. Whatever waits for victims is held; where none are left after all, the job is bound.
-pub(super) fn commit(
-    scene: &mut Scene<'_, '_>,
-    mut statement: Statement,
-    herd: &mut Herd,
-    job: Entity,
-    victims: &[Entity],
-) {
-    let now = scene.now.0;
-    for &victim in victims {
-        let Some(of) = scene.cluster.task(victim).membership.job else { continue };
-        herd.forget(of);
-        scene.cluster.job_mut(of).evictions.note(now);
-    }
-    if !scene.policies.job_ready(&scene.cluster.job(job)) {
-        statement.pipeline_all_allocated(&mut scene.cluster, job);
-    }
-    statement.commit(&mut scene.cluster, &mut scene.outcome.0);
-    let verdict = explain::waiting(scene, job);
-    scene.judge(job, Some(verdict));
 }

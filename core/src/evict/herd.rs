@@ -99,7 +99,7 @@ impl Herd {
     /// Jobs a raid for `evictor` may take tasks from; who may not, and why, is counted.
     pub(super) fn candidates(
         &self,
-        scene: &mut Scene<'_, '_>,
+        scene: &Scene<'_, '_>,
         raid: &Raid,
         evictor: Entity,
         refusals: &mut Refusals,
@@ -111,7 +111,7 @@ impl Herd {
     /// The job at a place, if a raid for `evictor` may take tasks from it; if not, why is counted.
     pub(super) fn consider(
         &self,
-        scene: &mut Scene<'_, '_>,
+        scene: &Scene<'_, '_>,
         raid: &Raid,
         evictor: Entity,
         place: usize,
@@ -130,8 +130,7 @@ impl Herd {
         let now = scene.now.0;
         if raid.hourly_cap.is_some_and(|cap| job.evictions.in_hour_before(now) >= cap) {
             refusals.count(Rule::Worn, stands(&job), Some(entry.job));
-            let relief = job.evictions.relief(now);
-            scene.wake_at(relief);
+            refusals.postpone(job.evictions.relief(now));
             return None;
         }
         let footprint = entry
@@ -140,7 +139,7 @@ impl Herd {
             .clone();
         refusals.count(Rule::Locked, footprint.locked.0, footprint.locked.1);
         refusals.count(Rule::Young, footprint.young.0, footprint.young.1);
-        scene.wake_at(footprint.ripe);
+        refusals.postpone(footprint.ripe);
         let some = !footprint.open.is_empty();
         some.then_some(Candidate { job: entry.job, place, footprint })
     }

@@ -9,62 +9,55 @@ use std::collections::BinaryHeap;
 
 use bevy_ecs::entity::Entity;
 
-use crate::cycle::drive::{Scene, Turn};
+use crate::cycle::drive::Scene;
 use crate::cycle::place::{self, Rows};
-use crate::cycle::worksheet::{Portion, Sheet};
+use crate::cycle::worksheet::Sheet;
 use crate::policy::{EvictPurpose, Evictor, Purpose, Unit};
 use crate::resource::ResourceVec;
 use crate::statement::{Checkpoint, Statement};
 use crate::world::TaskStatus;
 
+use super::Decision;
 use super::clear::grounds;
 use super::fairness::Fairness;
-use super::gang::commit;
-use super::herd::{Candidate, Herd, is_standing};
+use super::herd::{Candidate, is_standing};
 use super::need::Need;
 use super::prey::{Prey, job_priority};
 use super::raid::Raid;
-use super::refusal::{self, Search, denied};
+use super::refusal::Search;
 use super::reprieve;
 use super::sites::{Terrain, barred};
 use super::view::View;
 
-/// Gives a job its turn.
-pub(super) fn serve(scene: &mut Scene<'_, '_>, raid: &Raid, herd: &mut Herd, job: Entity) -> Turn {
-    let sheet = Sheet::of(scene, job, Portion::Requesting);
-    if sheet.is_done() {
-        return Turn::Passed;
-    }
-    let need = Need::of(scene, raid, job, &sheet);
-    if let Some(denied) = denied(scene, &need) {
-        refusal::deny(scene, raid, job, denied);
-        return Turn::Over;
-    }
-    let mut view = View::of(scene, raid, herd, &need);
-    let mut search = Search::Hopeless;
+/// Who makes way for the job, together with its placement.
+pub(super) fn decide(
+    scene: &mut Scene<'_, '_>,
+    raid: &Raid,
+    need: &Need,
+    sheet: &Sheet,
+    view: &mut View,
+) -> Result<Decision, Search> {
+    let survey = view.terrain.survey_all(scene, need);
+    let (mut slots, mut tried) = (survey.slots, survey.hopeful);
     let mut found = None;
-    if view.terrain.is_hopeful(scene, &need) {
-        search = Search::Failed;
-        found = attempt(scene, raid, &need, &sheet, view.prey(scene));
+    if survey.hopeful {
+        found = attempt(scene, raid, need, sheet, view.prey(scene));
     }
     if found.is_none() && raid.purpose == EvictPurpose::Preempt {
-        let own = [Candidate::own(scene, raid, job)];
-        let barred = barred(scene, &need);
+        let own = [Candidate::own(scene, raid, need.evictor.job)];
+        let barred = barred(scene, need);
         let terrain = Terrain::new(scene, barred, &own);
-        if terrain.is_hopeful(scene, &need) {
-            found = attempt(scene, raid, &need, &sheet, &Prey::new(scene, &own, &terrain));
+        let survey = terrain.survey_all(scene, need);
+        slots += survey.slots;
+        tried |= survey.hopeful;
+        if survey.hopeful {
+            found = attempt(scene, raid, need, sheet, &Prey::new(scene, &own, &terrain));
         }
     }
-    let Some((mut statement, victims)) = found else {
-        let refusals = view.refusals(scene, raid, herd, &need);
-        refusal::explain(scene, raid, &need, &view.candidates, refusals, search);
-        herd.last_view = Some(view);
-        return Turn::Over;
-    };
-    herd.last_view = Some(view);
-    let victims = give_back(scene, &mut statement, job, victims);
-    commit(scene, statement, herd, job, &victims);
-    Turn::Over
+    let failed = if tried { Search::Failed } else { Search::Hopeless(slots) };
+    let mut found = found.ok_or(failed)?;
+    give_back(scene, &mut found, need.evictor.job);
+    Ok(found)
 }
 
 /// Places tasks until the job's minimum is covered; returns that and who has to go. Without success
@@ -75,13 +68,13 @@ fn attempt(
     need: &Need,
     sheet: &Sheet,
     prey: &Prey,
-) -> Option<(Statement, Vec<Entity>)> {
+) -> Option<Decision> {
     let mut statement = Statement::new(raid.action);
     let victims = place_tasks(scene, raid, need, sheet, prey, &mut statement);
     if victims.is_none() {
         statement.rollback(&mut scene.cluster, Checkpoint::START);
     }
-    victims.map(|victims| (statement, victims))
+    victims.map(|victims| Decision { statement, victims })
 }
 
 fn place_tasks(
@@ -130,14 +123,10 @@ fn may_be_covered(scene: &Scene<'_, '_>, job: Entity, more: usize) -> bool {
 
 /// Spares those who are needless by now: room that was made for one task may have served the next. The
 /// last taken is looked at first.
-fn give_back(
-    scene: &mut Scene<'_, '_>,
-    statement: &mut Statement,
-    job: Entity,
-    mut victims: Vec<Entity>,
-) -> Vec<Entity> {
+fn give_back(scene: &mut Scene<'_, '_>, decision: &mut Decision, job: Entity) {
+    let Decision { statement, victims } = decision;
     if victims.len() < 2 {
-        return victims;
+        return;
     }
     statement.pipeline_all_allocated(&mut scene.cluster, job);
     let placed = reprieve::placed(scene, job);
@@ -146,7 +135,6 @@ fn give_back(
             victims.remove(at);
         }
     }
-    victims
 }
 
 /// Rows of the domains the job may use, in order of preference; none is all rows.

@@ -3,6 +3,7 @@
 use bevy_ecs::entity::Entity;
 
 use crate::cycle::drive::Scene;
+use crate::ids::TimeMs;
 use crate::policy::{EvictPurpose, Evictor, Point};
 use crate::verdict::{Reason, Verdict};
 use crate::world::Cluster;
@@ -55,14 +56,26 @@ struct Spared {
 
 /// Pods that were looked at and spared, by rule.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Refusals([Spared; Rule::ALL.len()]);
+pub(super) struct Refusals {
+    by_rule: [Spared; Rule::ALL.len()],
+    /// When the first of them may go.
+    pub(super) until: Option<TimeMs>,
+}
 
 impl Refusals {
     /// The rule spares so many pods, of which one is given: itself, or its job.
     pub(super) fn count(&mut self, rule: Rule, pods: u32, example: Option<Entity>) {
-        let spared = &mut self.0[rule as usize];
+        let spared = &mut self.by_rule[rule as usize];
         spared.pods += pods;
         spared.example = spared.example.or(example.filter(|_| pods > 0));
+    }
+
+    /// Some of those spared may go at that time.
+    pub(super) fn postpone(&mut self, time: Option<TimeMs>) {
+        self.until = match (self.until, time) {
+            (Some(first), Some(time)) => Some(first.min(time)),
+            (until, time) => until.or(time),
+        };
     }
 }
 
@@ -105,39 +118,39 @@ pub(super) fn deny(scene: &mut Scene<'_, '_>, raid: &Raid, job: Entity, denied: 
 /// How a search ended that found nobody, or not enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Search {
-    /// There would be too little room if all candidates left; no plugin was asked.
-    Hopeless,
+    /// There would be too little room if all candidates left; no plugin was asked. So many tasks would
+    /// fit in the best place.
+    Hopeless(usize),
     /// Those that may go by what plugins say are not enough.
     Failed,
 }
 
-/// Says why the action found nobody, or not enough.
+/// Why the action found nobody, or not enough.
 pub(super) fn explain(
-    scene: &mut Scene<'_, '_>,
+    scene: &Scene<'_, '_>,
     raid: &Raid,
     need: &Need,
     candidates: &[Candidate],
     refusals: Refusals,
     search: Search,
-) {
+) -> String {
     let mut spared: Vec<String> = Rule::ALL
         .into_iter()
-        .map(|rule| (rule, refusals.0[rule as usize]))
+        .map(|rule| (rule, refusals.by_rule[rule as usize]))
         .filter(|&(rule, spared)| spared.pods > 0 && rule != Rule::Apart)
         .map(|(rule, spared)| sentence(&scene.cluster, spared, rule.words()))
         .collect();
     if search == Search::Failed {
         spared.extend(by_plugins(scene, raid, need, candidates));
     }
-    let why = match (spared.is_empty(), candidates.is_empty()) {
+    match (spared.is_empty(), candidates.is_empty()) {
         (true, true) => "there is nobody to evict".to_owned(),
         (true, false) => "all others together would not make enough room".to_owned(),
         (false, true) => format!("spared {}", spared.join(", ")),
         (false, false) => {
             format!("spared {}; the rest would not make enough room", spared.join(", "))
         }
-    };
-    tell(scene, raid, need.evictor.job, &why);
+    }
 }
 
 /// Whom plugins spare among the candidates, and, where queues take back, whom the queues' shares do.
@@ -203,7 +216,7 @@ fn sentence(cluster: &Cluster<'_, '_>, spared: Spared, rule: &str) -> String {
 }
 
 /// Adds what an evicting action found to what the job waits for, where room is what it waits for.
-fn tell(scene: &mut Scene<'_, '_>, raid: &Raid, job: Entity, why: &str) {
+pub(super) fn tell(scene: &mut Scene<'_, '_>, raid: &Raid, job: Entity, why: &str) {
     let Some(verdict) = scene.cluster.job(job).verdict.0.clone() else { return };
     let about_room = matches!(
         verdict.reason,

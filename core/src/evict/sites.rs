@@ -13,6 +13,7 @@ use rustc_hash::FxBuildHasher;
 use crate::cycle::drive::Scene;
 use crate::policy::{Purpose, Unit as Placed};
 use crate::resource::ResourceVec;
+use crate::world::NodeColumns;
 
 use super::bundle::State;
 use super::clear::Price;
@@ -92,18 +93,41 @@ impl Terrain {
         !self.barred[row as usize]
     }
 
-    /// Could the job be placed somewhere if all candidates left?
-    pub(super) fn is_hopeful(&self, scene: &Scene<'_, '_>, need: &Need) -> bool {
-        self.survey(scene, need, 0..scene.cluster.columns().len() as u32).1
+    /// Tasks of the job that would fit on a row if all candidates left; for jobs of one class.
+    pub(super) fn slots(&self, scene: &Scene<'_, '_>, need: &Need, row: u32) -> usize {
+        if !self.is_open(row) {
+            return 0;
+        }
+        let (_, room) = self.rooms(scene.cluster.columns(), row);
+        slots_in(&scene.classes.get(need.classes[0]).request, &room, need.missing)
     }
 
-    /// What is free on some rows, and whether the job could be placed there if all candidates left.
-    pub(super) fn survey(
+    /// What is free on a row, and what would be if all candidates left.
+    fn rooms(&self, nodes: NodeColumns<'_>, row: u32) -> (ResourceVec, ResourceVec) {
+        let mut free = nodes.future(row as usize);
+        let mut most = free.clone();
+        if let Some(held) = self.held.get(&row) {
+            most.add(held);
+        }
+        // A node that is over in something lacks it, but others do not lack it for that.
+        for room in [&mut free, &mut most] {
+            room.hot.0.iter_mut().for_each(|lane| *lane = (*lane).max(0));
+        }
+        (free, most)
+    }
+
+    /// Looks at the whole cluster.
+    pub(super) fn survey_all(&self, scene: &Scene<'_, '_>, need: &Need) -> Survey {
+        self.survey(scene, need, 0..scene.cluster.columns().len() as u32)
+    }
+
+    /// Looks at some rows.
+    fn survey(
         &self,
         scene: &Scene<'_, '_>,
         need: &Need,
         rows: impl Iterator<Item = u32>,
-    ) -> (ResourceVec, bool) {
+    ) -> Survey {
         let nodes = scene.cluster.columns();
         let request = match need.classes.as_slice() {
             [class] => Some(&scene.classes.get(*class).request),
@@ -111,27 +135,30 @@ impl Terrain {
         };
         let (mut free, mut most, mut slots) = (ResourceVec::default(), ResourceVec::default(), 0);
         for row in rows.filter(|&row| self.is_open(row)) {
-            let mut room = nodes.future(row as usize);
-            // A node that is over in something lacks it, but others do not lack it for that.
-            for lane in &mut room.hot.0 {
-                *lane = (*lane).max(0);
-            }
-            free.add(&room);
-            if let Some(held) = self.held.get(&row) {
-                room.add(held);
-            }
+            let (now, then) = self.rooms(nodes, row);
+            free.add(&now);
             if let Some(request) = request {
-                slots += slots_in(request, &room, need.missing);
+                slots += slots_in(request, &then, need.missing);
             }
-            most.add(&room);
+            most.add(&then);
         }
         let hopeful = need.least.fits(&most) && (request.is_none() || slots >= need.missing);
-        (free, hopeful)
+        Survey { free, slots, hopeful }
     }
 }
 
+/// What a look at some rows found.
+pub(super) struct Survey {
+    /// What is free there or will be, unless held.
+    pub(super) free: ResourceVec,
+    /// Tasks that would fit there if all candidates left; counted for jobs of one class.
+    pub(super) slots: usize,
+    /// Could the job be placed there if all candidates left?
+    pub(super) hopeful: bool,
+}
+
 /// Requests that fit into some room, counted no further than `enough`.
-fn slots_in(request: &ResourceVec, room: &ResourceVec, enough: usize) -> usize {
+pub(super) fn slots_in(request: &ResourceVec, room: &ResourceVec, enough: usize) -> usize {
     let asked = request.iter().filter(|&(_, ask)| ask > 0);
     let fits = asked.map(|(dim, ask)| usize::try_from(room.get(dim) / ask).unwrap_or(0)).min();
     fits.unwrap_or(enough).min(enough)
@@ -228,17 +255,26 @@ impl Slots<'_> {
     }
 }
 
-/// Places worth a search, in order of preference.
-pub(super) fn sites(scene: &Scene<'_, '_>, raid: &Raid, need: &Need, view: &mut View) -> Vec<Site> {
+/// Places worth a search, in order of preference; if there are none, how many tasks of the job would
+/// fit in the best place.
+pub(super) fn sites(
+    scene: &Scene<'_, '_>,
+    raid: &Raid,
+    need: &Need,
+    view: &mut View,
+) -> Result<Vec<Site>, usize> {
     let job = scene.cluster.job(need.evictor.job);
     let unit = Placed { job: &job, subgroup: None };
     let space = scene.policies.search_space(&scene.cluster, unit, Purpose::Evict);
     let groups = space.map_or_else(|| vec![vec![None]], |space| space.groups);
-    let mut sites = Vec::new();
+    let (mut sites, mut most) = (Vec::new(), 0);
     for group in groups {
         let mut hopeful: Vec<Site> = group
             .into_iter()
-            .filter_map(|domain| site(scene, raid, need, view, domain))
+            .filter_map(|domain| {
+                let site = site(scene, raid, need, view, domain);
+                site.inspect_err(|&slots| most = most.max(slots)).ok()
+            })
             .take(APPRAISED)
             .collect();
         if hopeful.len() > 1 {
@@ -253,7 +289,7 @@ pub(super) fn sites(scene: &Scene<'_, '_>, raid: &Raid, need: &Need, view: &mut 
         }
     }
     sites.truncate(raid.max_domains);
-    sites
+    if sites.is_empty() { Err(most) } else { Ok(sites) }
 }
 
 fn site(
@@ -262,26 +298,23 @@ fn site(
     need: &Need,
     view: &mut View,
     domain: Option<Entity>,
-) -> Option<Site> {
+) -> Result<Site, usize> {
+    let estimate = Price::default();
     let Some(domain) = domain else {
-        let all = 0..scene.cluster.columns().len() as u32;
-        let (free, hopeful) = view.terrain.survey(scene, need, all);
-        let estimate = Price::default();
-        return hopeful.then(|| Site {
-            rows: None,
-            free,
-            market: view.market(scene, raid, need),
-            estimate,
-        });
+        let Survey { free, slots, hopeful } = view.terrain.survey_all(scene, need);
+        if !hopeful {
+            return Err(slots);
+        }
+        return Ok(Site { rows: None, free, market: view.market(scene, raid, need), estimate });
     };
     let rows = scene.cluster.domain(domain).spot.rows.clone();
     let terrain = &view.terrain;
-    let (free, hopeful) = terrain.survey(scene, need, rows.iter().copied());
+    let Survey { free, slots, hopeful } = terrain.survey(scene, need, rows.iter().copied());
     if !hopeful {
-        return None;
+        return Err(slots);
     }
     let counts = |row: u32| terrain.is_open(row) && rows.binary_search(&row).is_ok();
     let by = Appraiser { raid, need, counts: &counts };
     let market = Rc::new(Market::new(scene, by, &view.candidates));
-    Some(Site { rows: Some(rows), free, market, estimate: Price::default() })
+    Ok(Site { rows: Some(rows), free, market, estimate })
 }

@@ -21,7 +21,7 @@ use super::sites::{Flow, Terrain, barred};
 
 /// What jobs must have in common to see the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Ask {
+pub(super) struct Ask {
     queue: Entity,
     priority: i32,
     classes: Vec<ClassId>,
@@ -30,7 +30,7 @@ struct Ask {
 }
 
 impl Ask {
-    fn of(scene: &Scene<'_, '_>, need: &Need) -> Self {
+    pub(super) fn of(scene: &Scene<'_, '_>, need: &Need) -> Self {
         let job = scene.cluster.job(need.evictor.job);
         Self {
             queue: job.spec.queue,
@@ -172,6 +172,6 @@ impl View {
         let by = Appraiser { raid, need, counts: &counts };
         let market = self.market.as_ref();
         market.is_none_or(|market| market.shows() == Market::new(scene, by, &candidates).shows())
-            && self.terrain.is_hopeful(scene, need) == terrain.is_hopeful(scene, need)
+            && self.terrain.survey_all(scene, need).slots == terrain.survey_all(scene, need).slots
     }
 }

@@ -9,6 +9,7 @@ use super::{Scheduler, Settled};
 use crate::class::{Classes, Rankings};
 use crate::config::SchedulerConfig;
 use crate::cycle::{self, Settings, ingest};
+use crate::evict::Hopeless;
 use crate::policy::Policies;
 use crate::world::{JobOverdue, Names, NodeGroups, QueueDeserved, QueueTerms};
 
@@ -34,6 +35,7 @@ impl Scheduler {
         world.insert_resource(Settings { stopwatch, ..Settings::new(config) });
         world.insert_resource(policies);
         world.insert_resource(Rankings::default());
+        world.insert_resource(Hopeless::default());
         ingest::regroup_nodes(world, NodeGroups::new(config).inheritance);
         let mut queues = world.query::<(&mut QueueDeserved, &mut QueueTerms)>();
         for (mut deserved, mut terms) in queues.iter_mut(world) {

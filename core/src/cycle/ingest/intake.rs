@@ -199,7 +199,9 @@ impl Intake<'_, '_> {
         item.identity.created = facts.created;
         item.identity.present = true;
         item.spec.min_available = facts.min_member;
-        item.spec.preemptable = facts.preemptable.unwrap_or(true);
+        let preemptable = facts.preemptable.unwrap_or(true);
+        let eases = (item.spec.preemptable, item.spec.priority) != (preemptable, priority);
+        item.spec.preemptable = preemptable;
         item.spec.priority_class.clone_from(&facts.priority_class);
         item.spec.priority = priority;
         item.spec.min_resources = min_resources;
@@ -214,6 +216,17 @@ impl Intake<'_, '_> {
             item.counts.roles[usize::from(role)].min = *min;
         }
         self.cluster.settle(Some(job));
+        if eases {
+            self.terms_changed(job);
+        }
+    }
+
+    /// Others may think differently of what the job holds, without any of it having moved.
+    fn terms_changed(&mut self, job: Entity) {
+        let counts = self.cluster.job(job).counts;
+        if counts.tasks() > counts.pending() {
+            self.cluster.log.renumber();
+        }
     }
 
     fn pod_group_gone(&mut self, key: &ObjectKey) {
@@ -232,6 +245,7 @@ impl Intake<'_, '_> {
             role.min = 0;
         }
         self.cluster.settle(Some(job));
+        self.terms_changed(job);
         self.dirty.vacant.push(job);
     }
 
@@ -251,6 +265,7 @@ impl Intake<'_, '_> {
         self.cluster.detach_job(job);
         self.cluster.job_mut(job).spec.queue = queue;
         self.cluster.attach_job(job);
+        self.terms_changed(job);
         self.dirty.groups = true;
         self.dirty.vacant.push(old);
     }
@@ -259,10 +274,13 @@ impl Intake<'_, '_> {
         self.set_aside.0.remove(&ObjectRef::Queue(facts.name.clone()));
         let Some(&queue) = self.directory.queues.get(&facts.name) else { return };
         let Ok(mut item) = self.cluster.queues.get_mut(queue) else { return };
-        item.identity.present = true;
+        let was_present = std::mem::replace(&mut item.identity.present, true);
         item.identity.uid = facts.uid.clone();
         item.identity.created = facts.created;
         let parent = item.spec.parent;
+        if item.spec.reclaimable != facts.reclaimable || !was_present {
+            self.cluster.log.renumber();
+        }
         *item.spec = QueueSpec {
             parent,
             wanted_parent: facts.parent.clone(),

@@ -157,6 +157,8 @@ fn resolve_priorities(mut intake: Intake<'_, '_>) {
         let class = priorities.value(job.spec.priority_class.as_ref());
         job.spec.priority = explicit.or(class).unwrap_or(0);
     }
+    // No node has changed, but who may make way on any of them.
+    cluster.log.renumber();
 }
 
 /// What is wrong with the parent a queue names, as its reason ends; what the outside has set aside
