@@ -127,6 +127,9 @@ async fn client(options: &Options) -> Result<Client, RunError> {
     if let Some(master) = &options.master {
         config.cluster_url = master.parse().map_err(|error| fail(&error))?;
     }
+    // What is tried again, and for how long, depends on the call: a used-up disruption budget has the
+    // number of a busy server.
+    config.default_retry = false;
     info!(server = %config.cluster_url, "the cluster");
     Client::try_from(config).map_err(|error| fail(&error))
 }
