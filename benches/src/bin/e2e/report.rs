@@ -202,6 +202,8 @@ mod tests {
     fn people_get_a_table_and_what_it_comes_to() {
         let table = race_table(&three_runs());
         assert!(table.starts_with("10 nodes, 20 pods in gangs of 5, median of 3"), "{table}");
-        assert!(table.ends_with("95 % of the ceiling's pods/s, 100 % of kube-scheduler's CPU time"));
+        assert!(
+            table.ends_with("95 % of the ceiling's pods/s, 100 % of kube-scheduler's CPU time")
+        );
     }
 }

@@ -28,8 +28,10 @@ struct Seen {
 }
 
 #[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Meta {
     name: String,
+    resource_version: String,
 }
 
 #[derive(Clone, Default, Deserialize)]
@@ -48,21 +50,16 @@ pub(crate) struct Sight {
 impl Sight {
     /// Watches from now on.
     pub(crate) async fn open(client: &Client) -> Result<Self, E2eError> {
-        let doing = E2eError::call("watching pods");
-        let get = |query: String| {
-            let path = format!("{}?{query}", pods_path());
-            Request::get(path).body(Vec::new()).map_err(kube::Error::HttpError)
-        };
-        let list = get("limit=1".to_owned()).map_err(&doing)?;
-        let list: ObjectList<Seen> = client.request(list).await.map_err(&doing)?;
-        let version = list.metadata.resource_version.unwrap_or_default();
-        let watch = get(format!("watch=1&resourceVersion={version}")).map_err(&doing)?;
-        let events = client.request_events::<Seen>(watch).await.map_err(&doing)?;
         let (sender, inbox) = unbounded_channel();
+        let mut lookout = Lookout { client: client.clone(), version: String::new(), sender };
+        lookout.list().await.map_err(E2eError::call("watching pods"))?;
         let task = tokio::spawn(async move {
-            let mut events = pin!(events);
-            while let Some(Ok(event)) = events.next().await {
-                pass_on(event, &sender);
+            while !lookout.sender.is_closed() {
+                if lookout.watch().await.is_err() {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    // Whatever is wrong shows in that nothing is seen any more.
+                    let _again = lookout.list().await;
+                }
             }
         });
         Ok(Self { task, inbox, bound: BTreeMap::new() })
@@ -99,10 +96,50 @@ impl Drop for Sight {
     }
 }
 
-fn pass_on(event: WatchEvent<Seen>, sender: &UnboundedSender<(String, Instant)>) {
-    let (WatchEvent::Added(pod) | WatchEvent::Modified(pod)) = event else { return };
-    if pod.spec.node_name.is_some() {
-        // Nobody listens any more: the watch is about to end, too.
-        let _ended = sender.send((pod.metadata.name, Instant::now()));
+/// The watch itself. An API server ends watches that do not keep up with it; they go on from where
+/// they were.
+struct Lookout {
+    client: Client,
+    /// The newest version that was seen.
+    version: String,
+    sender: UnboundedSender<(String, Instant)>,
+}
+
+impl Lookout {
+    /// Sees everything there is.
+    async fn list(&mut self) -> kube::Result<()> {
+        let list: ObjectList<Seen> = self.client.request(get("")?).await?;
+        self.version = list.metadata.resource_version.unwrap_or_default();
+        list.items.into_iter().for_each(|pod| self.pass_on(pod));
+        Ok(())
     }
+
+    /// Sees what comes, until the server ends the watch.
+    async fn watch(&mut self) -> kube::Result<()> {
+        let request = get(&format!("?watch=1&resourceVersion={}", self.version))?;
+        let mut events = pin!(self.client.request_events::<Seen>(request).await?);
+        while let Some(event) = events.next().await {
+            match event? {
+                WatchEvent::Added(pod) | WatchEvent::Modified(pod) | WatchEvent::Deleted(pod) => {
+                    self.version.clone_from(&pod.metadata.resource_version);
+                    self.pass_on(pod);
+                }
+                WatchEvent::Bookmark(_) => {}
+                WatchEvent::Error(status) => return Err(kube::Error::Api(status)),
+            }
+        }
+        Ok(())
+    }
+
+    fn pass_on(&self, pod: Seen) {
+        if pod.spec.node_name.is_some() {
+            // Nobody listens any more: the watch is about to end, too.
+            let _ended = self.sender.send((pod.metadata.name, Instant::now()));
+        }
+    }
+}
+
+fn get(query: &str) -> kube::Result<Request<Vec<u8>>> {
+    let path = format!("{}{query}", pods_path());
+    Request::get(path).body(Vec::new()).map_err(kube::Error::HttpError)
 }

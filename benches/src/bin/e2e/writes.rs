@@ -105,7 +105,8 @@ apiserver_request_total{code=\"201\",resource=\"events\",subresource=\"\",verb=\
         let grown = Writes::parse(after).since(&before);
         assert_eq!(grown.of("PUT leases"), 9);
         let grown = grown.of_schedulers();
-        let each: Vec<_> = grown.each().iter().map(|(what, &count)| (what.as_str(), count)).collect();
+        let each: Vec<_> =
+            grown.each().iter().map(|(what, &count)| (what.as_str(), count)).collect();
         assert_eq!(each, [("POST events", 10), ("POST pods/binding", 6)]);
         assert_eq!(grown.total(), 16);
     }
