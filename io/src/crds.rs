@@ -123,7 +123,7 @@ fn definition(
 ) -> Definition {
     let group = kind.group();
     let scope = if kind.is_namespaced() { "Namespaced" } else { "Cluster" };
-    let object = json!({
+    let mut object = json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": format!("{plural}.{group}")},
@@ -135,12 +135,16 @@ fn definition(
                 "name": version,
                 "served": true,
                 "storage": true,
-                "subresources": {"status": {}},
                 "additionalPrinterColumns": columns,
                 "schema": {"openAPIV3Schema": schema},
             }],
         },
     });
+    // Volcano's controllers write the status of a PodGroup with the rest of it, so it must not be a
+    // resource of its own.
+    if kind != ObjectKind::PodGroup {
+        object["spec"]["versions"][0]["subresources"] = json!({"status": {}});
+    }
     Definition { plural, object }
 }
 

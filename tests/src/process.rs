@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -29,8 +30,20 @@ impl Muster {
     /// Starts the program with these flags, beside those every test wants: any free port, and no
     /// election unless asked for.
     pub fn start(program: &str, space: &Space<'_>, name: &str, flags: &[&str]) -> Self {
+        let kubeconfig = space.plane().kubeconfig(User::Admin);
+        Self::start_as(program, space, name, &kubeconfig, flags)
+    }
+
+    /// The same for somebody who may not do everything: whoever that file is for.
+    pub fn start_as(
+        program: &str,
+        space: &Space<'_>,
+        name: &str,
+        kubeconfig: &Path,
+        flags: &[&str],
+    ) -> Self {
         let mut command = Command::new(program);
-        command.arg("run").arg("--kubeconfig").arg(space.plane().kubeconfig(User::Admin));
+        command.arg("run").arg("--kubeconfig").arg(kubeconfig);
         command.args(["--listen-address", "127.0.0.1:0", "--healthz-address", "127.0.0.1:0"]);
         command.args(["--threads", "1"]);
         if !flags.iter().any(|flag| flag.starts_with("--leader-elect")) {

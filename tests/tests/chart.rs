@@ -12,9 +12,14 @@ use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, Pod, Secret};
 use kube::api::{DeleteParams, EvictParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use muster_tests::chart::{Permission, only, permissions, render};
-use muster_tests::control_plane::{Space, api_of, present, with_shared};
+use muster_tests::control_plane::{Options, Space, api_of, present, with_own, with_shared};
+use muster_tests::process::{
+    Muster, bound, group_status, has_condition, make_gang, pods, until, until_bound,
+};
 use muster_tests::source::read;
 use serde_json::{Value, json};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_muster-under-test");
 
 /// The chart with its own values, or none if Helm is missing.
 fn rendered(test: &str) -> Option<Vec<Value>> {
@@ -202,14 +207,19 @@ fn the_service_account_can_make_the_calls_of_a_scheduler() {
 
 async fn group_and_queue_get_a_status(space: &Space<'_>, client: Client) {
     let group = json!({"name": "g", "namespace": space.namespace()});
-    for (kind, metadata) in [("PodGroup", group), ("Queue", json!({"name": space.own("q")}))] {
+    let queue = json!({"name": space.own("q")});
+    for (kind, metadata) in [("PodGroup", group), ("Queue", queue)] {
         let version = "scheduling.volcano.sh/v1beta1";
         let object = json!({"apiVersion": version, "kind": kind, "metadata": metadata});
         let made = space.make(&api_of(space.client(), &object), object.clone()).await;
         let name = made.metadata.name.as_deref().unwrap_or_default();
         let own = api_of(client.clone(), &object);
         let status = Patch::Merge(json!({"status": {"phase": "Running", "state": "Open"}}));
-        let patched = own.patch_status(name, &PatchParams::default(), &status).await;
+        let params = PatchParams::default();
+        let patched = match kind {
+            "PodGroup" => own.patch(name, &params, &status).await,
+            _ => own.patch_status(name, &params, &status).await,
+        };
         patched.unwrap_or_else(|error| panic!("{kind}: {error}"));
         assert_forbidden(kind, own.create(&PostParams::default(), &made).await);
     }
@@ -248,5 +258,84 @@ fn the_service_account_cannot_read_secrets_or_change_what_is_not_its_own() {
         let review = json!({"spec": {"user": "admin", "nonResourceAttributes": {"path": "/"}}});
         let review = serde_json::from_value(review).unwrap();
         assert_forbidden("ask about others", reviews.create(&PostParams::default(), &review).await);
+    });
+}
+
+/// Runs the program as the Deployment would, as the chart's service account and with its
+/// configuration, followed by further lines.
+async fn deployed(space: &Space<'_>, further: &str) -> Option<Muster> {
+    let (objects, _) = installed(space).await?;
+    let config = only(&objects, "ConfigMap")["data"]["muster.conf"].as_str();
+    let file = space.plane().folder().join("muster.conf");
+    let text = format!("{}{further}", config.expect("it has the file"));
+    std::fs::write(&file, text).expect("the folder can be written");
+    let container = &only(&objects, "Deployment")["spec"]["template"]["spec"]["containers"][0];
+    let args = container["args"].as_array().expect("it has arguments");
+    let args = args.iter().map(|arg| arg.as_str().expect("arguments are text"));
+    assert!(args.clone().any(|arg| arg == "--scheduler-conf=/etc/muster/muster.conf"));
+    // The file is elsewhere here, and ports of the machine may be taken.
+    let elsewhere = ["run", "--scheduler-conf=", "--listen-address=", "--healthz-address="];
+    let own = args.filter(|arg| !elsewhere.iter().any(|known| arg.starts_with(known)));
+    let conf = format!("--scheduler-conf={}", file.display());
+    let flags: Vec<&str> = own.chain([conf.as_str()]).collect();
+    let account = space.plane().service_account_kubeconfig(space.namespace(), "muster").await;
+    let muster = Muster::start_as(PROGRAM, space, "muster", &account, &flags);
+    muster.ready().await;
+    muster.says("this process leads").await;
+    Some(muster)
+}
+
+#[test]
+fn a_scheduler_with_no_other_permissions_schedules_gangs() {
+    with_own("least-rights", Options::default(), async |space| {
+        space.create_nodes(2, json!({"cpu": "10", "memory": "16Gi", "pods": "20"})).await;
+        let queue = json!({
+            "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
+            "metadata": {"name": "default"}, "spec": {"weight": 1},
+        });
+        let queues = api_of(space.client(), &queue);
+        space.make(&queues, queue).await;
+        let Some(muster) = deployed(space, "").await else { return };
+        make_gang(space, "fits", 15, json!({"cpu": "1"})).await;
+        make_gang(space, "waits", 15, json!({"cpu": "1"})).await;
+        until_bound(space, "fits-", 15).await;
+        let told = async || {
+            let (fits, waits) =
+                (group_status(space, "fits").await, group_status(space, "waits").await);
+            let pod = pods(space).get("waits-0").await.unwrap().status?.conditions?;
+            let why = pod.iter().any(|entry| entry.type_ == "PodScheduled");
+            let queue = queues.get("default").await.unwrap();
+            let used = queue.data["status"]["allocated"]["cpu"] == "15";
+            let groups = fits["phase"] == "Running" && has_condition(&waits, "Unschedulable");
+            (groups && why && used).then_some(())
+        };
+        until("all statuses are written", told).await;
+        assert_eq!(bound(space, "waits-").await, 0);
+        let events: Api<Event> = Api::namespaced(space.client(), space.namespace());
+        let written = async || {
+            let list = events.list(&ListParams::default()).await.unwrap();
+            list.items
+                .iter()
+                .any(|event| event.reason.as_deref() == Some("Scheduled"))
+                .then_some(())
+        };
+        until("an event tells of it", written).await;
+        let log = muster.server().log();
+        assert!(!log.contains("forbidden"), "{log}");
+    });
+}
+
+#[test]
+fn annotations_without_the_permission_name_the_value_that_gives_it() {
+    with_own("no-notes", Options::default(), async |space| {
+        space.create_nodes(1, json!({"cpu": "4", "memory": "16Gi", "pods": "20"})).await;
+        let further = "pipeline: {persistence: annotations}\n";
+        let Some(muster) = deployed(space, further).await else { return };
+        make_gang(space, "old", 4, json!({"cpu": "1"})).await;
+        until_bound(space, "old-", 4).await;
+        // Nobody ends its containers: it leaves, and holds its room until it is gone.
+        pods(space).delete("old-0", &DeleteParams::default()).await.unwrap();
+        make_gang(space, "next", 1, json!({"cpu": "1"})).await;
+        muster.says("rbac.annotatePods=true").await;
     });
 }

@@ -14,14 +14,15 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_muster-under-test");
 
 const PREEMPT: &str = r#"
 actions: "enqueue, allocate, preempt, backfill"
+configurations: [{name: preempt, arguments: {gangAwareEnable: true}}]
 tiers:
 - plugins: [{name: priority}, {name: gang, enablePreemptable: false}, {name: conformance}]
 - plugins: [{name: predicates}, {name: nodeorder}]
 "#;
 
-/// A gang of a priority, of pods that take four CPUs each.
-async fn make_gang(space: &Space<'_>, name: &str, members: usize, class: &str) {
-    make_group(space, name, json!({"minMember": 1, "priorityClassName": class})).await;
+/// A gang of a priority that needs so many of its pods, which take four CPUs each.
+async fn make_gang(space: &Space<'_>, name: &str, (members, least): (usize, usize), class: &str) {
+    make_group(space, name, json!({"minMember": least, "priorityClassName": class})).await;
     for at in 0..members {
         let pod = json!({
             "metadata": {
@@ -73,8 +74,8 @@ async fn held(space: &Space<'_>) -> Vec<(String, String)> {
     all.collect()
 }
 
-/// Two full nodes of two low pods each, and a high gang of one that wants half a node.
-async fn crowded(space: &Space<'_>) -> Muster {
+/// Two full nodes of two low pods each, and a high gang of so many pods that each want half a node.
+async fn crowded(space: &Space<'_>, high: usize) -> Muster {
     let classes: Api<PriorityClass> = Api::all(space.client());
     for (name, value) in [("low", 1), ("high", 100)] {
         space.make(&classes, json!({"metadata": {"name": name}, "value": value})).await;
@@ -82,12 +83,12 @@ async fn crowded(space: &Space<'_>) -> Muster {
     space.create_nodes(2, json!({"cpu": "8", "memory": "16Gi", "pods": "10"})).await;
     let muster = start(space);
     muster.ready().await;
-    make_gang(space, "low", 4, "low").await;
+    make_gang(space, "low", (4, 1), "low").await;
     until_bound(space, "low-", 4).await;
     for at in 0..4 {
         set_running(space, &format!("low-{at}")).await;
     }
-    make_gang(space, "high", 1, "high").await;
+    make_gang(space, "high", (high, high), "high").await;
     muster
 }
 
@@ -98,50 +99,68 @@ fn start(space: &Space<'_>) -> Muster {
     Muster::start(PROGRAM, space, "muster", &["--scheduler-conf", &path])
 }
 
-async fn until_one_leaves(space: &Space<'_>) -> String {
-    until("a victim is asked to leave", async || {
+/// Waits until so many victims were asked to leave, and no more.
+async fn until_leaving(space: &Space<'_>, victims: usize) -> Vec<String> {
+    until("victims are asked to leave", async || {
         let leaving = leaving(space).await;
-        assert!(leaving.len() < 2, "one is enough: {leaving:?}");
-        leaving.into_iter().next()
+        assert!(leaving.len() <= victims, "{victims} are enough: {leaving:?}");
+        (leaving.len() == victims).then_some(leaving)
     })
     .await
 }
 
 #[test]
-fn a_victim_leaves_and_whom_it_was_evicted_for_gets_its_place() {
+fn victims_leave_and_the_gang_they_were_evicted_for_gets_their_places() {
     with_own("preempt", Options::default(), async |space| {
-        let _muster = crowded(space).await;
-        let victim = until_one_leaves(space).await;
-        let pod = pods(space).get(&victim).await.unwrap();
-        let conditions = pod.status.unwrap().conditions.unwrap_or_default();
-        let target = conditions.iter().find(|entry| entry.type_ == "DisruptionTarget");
-        let target = target.expect("it says why it has to go");
-        assert_eq!(target.reason.as_deref(), Some("PreemptionByScheduler"));
-        let room = until("room is held", async || held(space).await.into_iter().next()).await;
-        assert_eq!(room, ("high-0".to_owned(), pod.spec.unwrap().node_name.unwrap()));
-        assert_eq!(bound(space, "high-").await, 0, "nothing is bound before the room is free");
-        finish_off(space, &victim).await;
-        until_bound(space, "high-", 1).await;
+        let _muster = crowded(space, 2).await;
+        let victims = until_leaving(space, 2).await;
+        let mut freed = Vec::new();
+        for victim in &victims {
+            let pod = pods(space).get(victim).await.unwrap();
+            let conditions = pod.status.unwrap().conditions.unwrap_or_default();
+            let target = conditions.iter().find(|entry| entry.type_ == "DisruptionTarget");
+            let target = target.expect("it says why it has to go");
+            assert_eq!(target.reason.as_deref(), Some("PreemptionByScheduler"));
+            freed.push(pod.spec.unwrap().node_name.unwrap());
+        }
+        let room = until("room is held for both", async || {
+            let held = held(space).await;
+            (held.len() == 2).then_some(held)
+        });
+        let room = room.await;
+        assert!(room.iter().all(|(pod, _)| pod.starts_with("high-")), "{room:?}");
+        let mut nodes: Vec<String> = room.into_iter().map(|entry| entry.1).collect();
+        nodes.sort();
+        freed.sort();
+        assert_eq!(nodes, freed);
+        finish_off(space, &victims[0]).await;
+        // Half of the room is no room for a gang.
+        tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+        assert_eq!(bound(space, "high-").await, 0, "nothing is bound before all the room is free");
+        finish_off(space, &victims[1]).await;
+        until_bound(space, "high-", 2).await;
         assert_eq!(leaving(space).await, Vec::<String>::new());
     });
 }
 
 #[test]
-fn a_scheduler_killed_after_an_eviction_evicts_nobody_else() {
+fn a_scheduler_killed_after_evictions_evicts_nobody_else() {
     with_own("killed", Options::default(), async |space| {
-        let muster = crowded(space).await;
-        let victim = until_one_leaves(space).await;
-        until("room is held", async || (!held(space).await.is_empty()).then_some(())).await;
+        let muster = crowded(space, 2).await;
+        let victims = until_leaving(space, 2).await;
+        until("room is held", async || (held(space).await.len() == 2).then_some(())).await;
         drop(muster);
         let muster = start(space);
         muster.ready().await;
         // Long enough for several cycles.
         tokio::time::sleep(std::time::Duration::from_secs(3)).await;
-        assert_eq!(leaving(space).await, [victim.clone()]);
-        finish_off(space, &victim).await;
-        until_bound(space, "high-", 1).await;
+        assert_eq!(leaving(space).await, victims);
+        for victim in &victims {
+            finish_off(space, victim).await;
+        }
+        until_bound(space, "high-", 2).await;
         assert_eq!(leaving(space).await, Vec::<String>::new());
-        assert_eq!(bound(space, "low-").await, 3);
+        assert_eq!(bound(space, "low-").await, 2);
     });
 }
 
@@ -155,10 +174,10 @@ fn a_disruption_budget_the_eviction_api_minds_keeps_its_pods() {
         });
         let budgets: Api<PodDisruptionBudget> = Api::namespaced(space.client(), space.namespace());
         space.make(&budgets, budget).await;
-        let muster = crowded(space).await;
-        let victim = until_one_leaves(space).await;
+        let muster = crowded(space, 1).await;
+        let victims = until_leaving(space, 1).await;
         drop(muster);
-        finish_off(space, &victim).await;
+        finish_off(space, &victims[0]).await;
         let conf = format!("{PREEMPT}schedule: {{eviction: {{mode: evict}}}}\n");
         let file = space.plane().folder().join("evict.conf");
         std::fs::write(&file, conf).unwrap();
@@ -166,7 +185,7 @@ fn a_disruption_budget_the_eviction_api_minds_keeps_its_pods() {
         let muster = Muster::start(PROGRAM, space, "evict", &["--scheduler-conf", &path]);
         muster.ready().await;
         until_bound(space, "high-", 1).await;
-        make_gang(space, "higher", 1, "high").await;
+        make_gang(space, "higher", (1, 1), "high").await;
         let refused = async || (muster.metric("muster_evict_failures_total") > 0.0).then_some(());
         until("the Eviction API says no", refused).await;
         assert_eq!(leaving(space).await, Vec::<String>::new());

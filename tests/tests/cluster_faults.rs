@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::Api;
 use muster_tests::control_plane::{Options, Space, User, with_own};
 use muster_tests::faulty::FaultyProxy;
@@ -149,6 +150,28 @@ fn a_watch_whose_place_is_gone_begins_anew_and_misses_nothing() {
         assert!(placed.values().flatten().all(|node| *node != gone), "{placed:?}");
         check_room(space, 100).await;
         assert!(muster.server().log().contains("beginning anew"), "it was told 410");
+    });
+}
+
+#[test]
+fn a_scheduler_that_may_read_nothing_says_so_and_begins_when_it_may() {
+    with_own("forbidden", Options::default(), async |space| {
+        space.create_nodes(1, big_node()).await;
+        space.create_pod("waits", SCHEDULER, one_cpu()).await;
+        let account = space.plane().kubeconfig(User::Somebody);
+        let muster = Muster::start_as(PROGRAM, space, "muster", &account, &[]);
+        muster.says("cannot list resource").await;
+        let (status, unread) = muster.get("/readyz");
+        assert!(status == 503 && unread.contains("Pod"), "{status}: {unread}");
+        assert_eq!(muster.get("/healthz").0, 200);
+        let binding = json!({
+            "metadata": {"name": "somebody"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+            "subjects": [{"kind": "User", "name": User::Somebody.name()}],
+        });
+        space.make::<ClusterRoleBinding>(&Api::all(space.client()), binding).await;
+        until_bound(space, "waits", 1).await;
+        assert_eq!(muster.get("/readyz").0, 200);
     });
 }
 

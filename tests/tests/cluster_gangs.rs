@@ -6,7 +6,7 @@ use k8s_openapi::api::admissionregistration::v1::{
 use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
-use muster_tests::control_plane::{Options, Space, with_own};
+use muster_tests::control_plane::{Options, PodGroupDefinition, Space, with_own};
 use muster_tests::process::{
     Muster, SCHEDULER, bound, check_room, custom, finish_off, group_status, has_condition,
     make_gang, make_group, make_member, places, pod_groups, pods, until, until_bound,
@@ -58,6 +58,28 @@ fn a_gang_of_fifty_is_bound_whole() {
         let (status, profile) = muster.get("/debug/profile?seconds=1");
         assert!(status == 200 && profile.contains("<svg"), "{status}: {profile}");
         assert_eq!(muster.get("/debug/profile?seconds=0").0, 400);
+    });
+}
+
+/// Volcano's definition of a PodGroup has its status within, others apart. Both are written to, also
+/// when one is replaced by the other.
+#[test]
+fn a_gang_is_told_its_phase_whatever_its_definition_is() {
+    let options = Options::default().pod_group(PodGroupDefinition::StatusApart);
+    with_own("apart", options, async |space| {
+        space.create_nodes(2, small_node()).await;
+        let _muster = started(space, &[]).await;
+        let runs = async |name: &str| {
+            make_gang(space, name, 4, one_cpu()).await;
+            let told =
+                async || (group_status(space, name).await["phase"] == "Running").then_some(());
+            until("the PodGroup says that it runs", told).await;
+        };
+        runs("apart").await;
+        space.plane().define_pod_groups(PodGroupDefinition::Ours).await;
+        runs("within").await;
+        space.plane().define_pod_groups(PodGroupDefinition::StatusApart).await;
+        runs("again").await;
     });
 }
 

@@ -33,7 +33,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "URL")]
     master: Option<String>,
     /// Pods with this schedulerName are ours; may be given several times
-    #[arg(long, value_name = "NAME", default_value = "muster", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", default_value = "muster", value_delimiter = ',',
+          value_parser = clap::builder::NonEmptyStringValueParser::new())]
     scheduler_name: Vec<String>,
     /// The configuration, in Volcano's file format; changes take effect while running [default:
     /// built in]

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::http::Uri;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tokio::net::TcpListener;
@@ -116,19 +117,35 @@ impl Outside {
 
 async fn client(options: &Options) -> Result<Client, RunError> {
     let fail = |error: &dyn std::fmt::Display| RunError::Cluster(error.to_string());
+    let master = options.master.as_deref().map(address).transpose()?;
     let mut config = match &options.kubeconfig {
         Some(path) => {
             let file = Kubeconfig::read_from(path).map_err(|error| fail(&error))?;
             let read = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
             read.map_err(|error| fail(&error))?
         }
-        None => Config::infer().await.map_err(|error| fail(&error))?,
+        None => match (Config::infer().await, &master) {
+            (Ok(config), _) => config,
+            // An address may be all there is to know, as with a proxy.
+            (Err(_), Some(master)) => Config::new(master.clone()),
+            (Err(error), None) => return Err(fail(&error)),
+        },
     };
-    if let Some(master) = &options.master {
-        config.cluster_url = master.parse().map_err(|error| fail(&error))?;
+    if let Some(master) = master {
+        config.cluster_url = master;
     }
+    // What is tried again, and for how long, depends on the call: a used-up disruption budget has the
+    // number of a busy server.
+    config.default_retry = false;
     info!(server = %config.cluster_url, "the cluster");
     Client::try_from(config).map_err(|error| fail(&error))
+}
+
+fn address(text: &str) -> Result<Uri, RunError> {
+    let found = text.parse::<Uri>().ok().filter(|uri| uri.scheme().is_some());
+    let problem =
+        || format!("--master {text:?}: expected an address such as https://10.0.0.1:6443");
+    found.ok_or_else(|| RunError::Cluster(problem()))
 }
 
 async fn listen(

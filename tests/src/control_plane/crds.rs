@@ -3,10 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, CustomResourceSubresourceStatus, CustomResourceSubresources,
+};
 use kube::api::{ListParams, PostParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
+use serde_json::json;
 
 use super::plane::PodGroupDefinition;
 use crate::source::{files, read};
@@ -23,12 +26,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// Installs them and waits until their objects can be used.
 pub(super) async fn install(client: Client, pod_group: PodGroupDefinition) {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let mut definitions = definitions();
-    if pod_group == PodGroupDefinition::Volcano {
-        let is_pod_group = |found: &&mut CustomResourceDefinition| found.spec.names.kind == KIND;
-        let found = definitions.iter_mut().find(is_pod_group).expect("we define PodGroup");
-        found.spec.versions.iter_mut().for_each(|version| version.subresources = None);
-    }
+    let definitions = definitions(pod_group);
     for definition in &definitions {
         let created = api.create(&PostParams::default(), definition).await;
         created.unwrap_or_else(|error| panic!("{:?}: {error}", definition.metadata.name));
@@ -38,15 +36,44 @@ pub(super) async fn install(client: Client, pod_group: PodGroupDefinition) {
     }
 }
 
-/// Our definitions, from the chart.
-fn definitions() -> Vec<CustomResourceDefinition> {
+/// Puts another definition of PodGroup in place of the one that is there.
+pub(super) async fn redefine(client: Client, pod_group: PodGroupDefinition) {
+    let api: Api<CustomResourceDefinition> = Api::all(client);
+    let mut definitions = definitions(pod_group).into_iter();
+    let wanted = definitions.find(|found| found.spec.names.kind == KIND);
+    let wanted = wanted.expect("we define PodGroup").spec.versions;
+    let mut found = api.get("podgroups.scheduling.volcano.sh").await.expect("it is installed");
+    found.spec.versions = wanted;
+    let name = found.metadata.name.clone().unwrap_or_default();
+    let replaced = api.replace(&name, &PostParams::default(), &found).await;
+    replaced.unwrap_or_else(|error| panic!("{name}: {error}"));
+}
+
+/// Our definitions, from the chart; PodGroup's as asked for.
+fn definitions(pod_group: PodGroupDefinition) -> Vec<CustomResourceDefinition> {
     let paths = files(&["yaml"]).filter(|path| path.starts_with(Path::new(FOLDER)));
     paths
         .map(|path| {
             let definition = serde_saphyr::from_str(&read(&path));
-            definition.unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+            let mut definition: CustomResourceDefinition =
+                definition.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let apart = pod_group == PodGroupDefinition::StatusApart;
+            if apart && definition.spec.names.kind == KIND {
+                set_status_apart(&mut definition);
+            }
+            definition
         })
         .collect()
+}
+
+fn set_status_apart(definition: &mut CustomResourceDefinition) {
+    let apart = CustomResourceSubresources {
+        status: Some(CustomResourceSubresourceStatus(json!({}))),
+        ..Default::default()
+    };
+    for version in &mut definition.spec.versions {
+        version.subresources = Some(apart.clone());
+    }
 }
 
 /// Waits until a list of its objects is answered.

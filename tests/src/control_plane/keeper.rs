@@ -172,7 +172,7 @@ impl Server {
     }
 
     /// The last lines it has said, for messages.
-    pub(super) fn last_words(&self) -> String {
+    pub fn last_words(&self) -> String {
         let log = self.log();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(20)..].join("\n")

@@ -22,11 +22,11 @@ pub struct Options {
 /// Whose definition of PodGroup is installed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PodGroupDefinition {
-    /// The chart's: `status` is a resource of its own.
+    /// The chart's, which is as Volcano's: `status` is written with the rest of the object.
     #[default]
     Ours,
-    /// As Volcano's own: `status` is written with the rest of the object.
-    Volcano,
+    /// One whose `status` is a resource of its own.
+    StatusApart,
 }
 
 impl Options {
@@ -141,6 +141,12 @@ impl ControlPlane {
     /// an older one is told that it is gone.
     pub fn compact(&self) {
         etcd::compact(self.place.etcd_port).expect("etcd answers");
+    }
+
+    /// Puts another definition of PodGroup in force, as an upgrade does. Only for a control plane of
+    /// one's own.
+    pub async fn define_pod_groups(&self, definition: PodGroupDefinition) {
+        crds::redefine(self.client(User::Admin).await, definition).await;
     }
 
     /// Starts Kubernetes' own scheduler. It serves pods that name it, or no scheduler at all.

@@ -37,6 +37,19 @@ struct Status {
     conditions: Vec<Value>,
 }
 
+/// As much of the answer to a write as shows whether the status was taken.
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    status: Phase,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Phase {
+    phase: String,
+}
+
 impl Office {
     pub(super) async fn tell_group(
         &self,
@@ -98,18 +111,25 @@ impl Office {
         self.patch_group(&address, &patch).await
     }
 
-    /// Volcano's definition keeps the status in the object itself, others apart.
+    /// Volcano's definition keeps the status in the object itself, others apart. The answers show which
+    /// one is in force: it may be replaced while this process runs.
     async fn patch_group(&self, address: &str, patch: &Value) -> Result<(), Failure> {
-        if !self.plain_groups.load(Ordering::Relaxed) {
-            let apart = format!("{address}/status");
-            match self.write(Method::PATCH, &apart, (Body::MergePatch, patch)).await {
-                Err(failure) if failure.is(404) => {}
-                result => return result,
+        let body = (Body::MergePatch, patch);
+        if !self.status_apart.load(Ordering::Relaxed) {
+            let answer: Answer = self.change(Method::PATCH, address, body).await?;
+            if patch["status"]["phase"] == answer.status.phase {
+                return Ok(());
             }
+            // The status was passed over.
+            self.status_apart.store(true, Ordering::Relaxed);
         }
-        self.write(Method::PATCH, address, (Body::MergePatch, patch)).await?;
-        self.plain_groups.store(true, Ordering::Relaxed);
-        Ok(())
+        match self.write(Method::PATCH, &format!("{address}/status"), body).await {
+            Err(failure) if failure.is(404) => {
+                self.status_apart.store(false, Ordering::Relaxed);
+                self.write(Method::PATCH, address, body).await
+            }
+            result => result,
+        }
     }
 }
 

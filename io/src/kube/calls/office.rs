@@ -58,8 +58,8 @@ pub(crate) struct Office {
     pub(crate) events: Events,
     pub(crate) news: Sender<News>,
     pub(super) eviction: std::sync::Mutex<EvictionMode>,
-    /// PodGroups have no status of their own to write, as Volcano defines them.
-    pub(super) plain_groups: std::sync::atomic::AtomicBool,
+    /// Is the status of a PodGroup a resource of its own? As Volcano defines it, it is not.
+    pub(super) status_apart: std::sync::atomic::AtomicBool,
 }
 
 impl Office {
@@ -75,7 +75,7 @@ impl Office {
             events,
             news,
             eviction: std::sync::Mutex::new(eviction),
-            plain_groups: false.into(),
+            status_apart: false.into(),
         }
     }
 
@@ -119,9 +119,18 @@ impl Office {
         path: &str,
         body: (Body, &Value),
     ) -> Result<(), Failure> {
+        self.change::<IgnoredAny>(method, path, body).await.map(|_| ())
+    }
+
+    /// Writes, and gives the answer.
+    pub(super) async fn change<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: (Body, &Value),
+    ) -> Result<T, Failure> {
         let text = body.1.to_string().into_bytes();
-        let content = body.0.content_type();
-        self.send::<IgnoredAny>(method, path, Some((content, text))).await.map(|_| ())
+        self.send(method, path, Some((body.0.content_type(), text))).await
     }
 
     /// Reads an object.

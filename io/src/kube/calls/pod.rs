@@ -13,6 +13,15 @@ use super::office::{Body, Office, pod_path};
 use crate::kube::memo::POD_SCHEDULED;
 use crate::translate::annotations;
 
+/// Was it written?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Written {
+    Yes,
+    No,
+    /// This process lacks the permission.
+    Forbidden,
+}
+
 impl Office {
     /// Writes the node held for a pod. It is not needed for any decision of this process, only for
     /// those of one that comes after it, so a refusal is only said.
@@ -34,7 +43,12 @@ impl Office {
     ) {
         let notes: Value = annotations(reservation).into_iter().collect();
         let patch = json!({"metadata": {"uid": &**uid, "annotations": notes}});
-        self.patch(pod, "", &patch).await;
+        if self.patch(pod, "", &patch).await == Written::Forbidden {
+            warn!(
+                "pipeline.persistence: annotations needs the permission to patch pods; the chart \
+                 gives it with rbac.annotatePods=true"
+            );
+        }
     }
 
     /// Writes why a pod waits, unless it says so already.
@@ -46,24 +60,24 @@ impl Office {
         let message = format!("{}: {message}", code.as_str());
         let waits = condition(POD_SCHEDULED, "False", reason, &message, &now());
         let patch = json!({"metadata": {"uid": &*uid}, "status": {"conditions": [waits]}});
-        if self.patch_status(pod, &patch).await {
+        if self.patch_status(pod, &patch).await == Written::Yes {
             self.events.note(Happening::waits(pod, &uid, &job, &message));
         }
     }
 
-    async fn patch_status(&self, pod: &ObjectKey, patch: &Value) -> bool {
+    async fn patch_status(&self, pod: &ObjectKey, patch: &Value) -> Written {
         self.patch(pod, "/status", patch).await
     }
 
-    async fn patch(&self, pod: &ObjectKey, part: &str, patch: &Value) -> bool {
+    async fn patch(&self, pod: &ObjectKey, part: &str, patch: &Value) -> Written {
         let address = pod_path(pod, part);
         match self.write(Method::PATCH, &address, (Body::StrategicPatch, patch)).await {
-            Ok(()) => true,
+            Ok(()) => Written::Yes,
             // Gone, or another pod of that name by now.
-            Err(failure) if failure.is(404) || failure.is(409) => false,
+            Err(failure) if failure.is(404) || failure.is(409) => Written::No,
             Err(failure) => {
                 warn!(%pod, %failure, "what is held for the pod, or why it waits, was not written");
-                false
+                if failure.is(403) { Written::Forbidden } else { Written::No }
             }
         }
     }
