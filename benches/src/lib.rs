@@ -10,6 +10,9 @@
 //! writes `target/criterion/<bench>/profile/flamegraph.svg`.
 
 mod cluster;
+pub mod echo;
+pub mod fleet;
+pub mod memory;
 mod profile;
 mod racks;
 

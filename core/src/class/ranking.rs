@@ -13,7 +13,7 @@ use super::cells::Cells;
 use super::nest::Nest;
 use super::tree::{CLOSED, Tournament};
 use super::{Class, ClassId, Classes};
-use crate::config::Tuning;
+use crate::config::{Tuning, Upkeep};
 use crate::kernel::fit::{self, Fit};
 use crate::near::{News, Surroundings};
 use crate::policy::{Bar, Pairing, Point, Policies};
@@ -373,6 +373,9 @@ impl Rankings {
             self.by_class.resize_with(at + 1, || None);
         }
         let ranking = self.by_class[at].get_or_insert_default();
+        if rules.tuning.upkeep == Upkeep::Rescan {
+            **ranking = Ranking::default();
+        }
         ranking.last_used = self.cycle;
         ranking.refresh(rules.classes.get(class), nodes, log, rules);
         ranking
