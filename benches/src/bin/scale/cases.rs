@@ -88,29 +88,34 @@ fn run(
         let (outcome, _) = rig.cycle(deltas);
         deltas = echo.answers(&outcome.intents);
     }
-    deltas = arrives;
-    let (mut time, mut cycles, mut evicted, mut placed) = (Duration::ZERO, 0, 0, 0);
+    let figures = options.profiled(|| decide(&mut rig, &mut echo, arrives))??;
+    rig.audit()?;
+    Ok(CaseFigures { case, threads, ..figures })
+}
+
+/// Runs cycles until nothing is decided any more.
+fn decide(
+    rig: &mut Rig,
+    echo: &mut Echo,
+    mut deltas: Vec<ClusterDelta>,
+) -> Result<CaseFigures, String> {
+    let (mut time, mut figures) = (Duration::ZERO, CaseFigures::default());
     while !deltas.is_empty() {
         let (outcome, took) = rig.cycle(deltas);
         time += took;
-        cycles += 1;
-        evicted += count(&outcome.decisions, DecisionOp::Evict);
-        placed += count(&outcome.decisions, DecisionOp::Bind);
+        figures.cycles += 1;
+        figures.evicted += count(&outcome.decisions, DecisionOp::Evict);
+        figures.placed += count(&outcome.decisions, DecisionOp::Bind);
+        figures.decision_ms = rounded(millis(time));
         deltas = echo.answers(&outcome.intents);
-        if cycles % 100 == 1 || deltas.is_empty() {
-            eprintln!(
-                "{cycles} cycles, {evicted} evicted, {placed} placed, {:.1} ms",
-                millis(time)
-            );
+        if figures.cycles % 100 == 1 || deltas.is_empty() {
+            eprintln!("{figures:?}");
         }
-        if cycles == CYCLES_MAX {
-            return Err(format!(
-                "no end after {cycles} cycles, {evicted} evicted, {placed} placed"
-            ));
+        if figures.cycles == CYCLES_MAX {
+            return Err(format!("no end in sight: {figures:?}"));
         }
     }
-    rig.audit()?;
-    Ok(CaseFigures { case, decision_ms: rounded(millis(time)), cycles, evicted, placed, threads })
+    Ok(figures)
 }
 
 /// What a pod with so many GPUs asks for.

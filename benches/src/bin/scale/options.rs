@@ -1,6 +1,9 @@
 //! What can be asked for on the command line.
 
+use std::path::PathBuf;
+
 use clap::{Parser, ValueEnum};
+use muster_benches::flamegraph;
 use muster_benches::fleet::{Fleet, NODE};
 
 use crate::report::Output;
@@ -42,7 +45,10 @@ pub(crate) struct Options {
     /// Pods placed once more by a twin that looks at every node for each of them.
     #[arg(long, value_name = "PODS", default_value_t = 0)]
     pub(crate) naive: usize,
-    /// A fixed case instead: only `--threads` and `-o` count.
+    /// Draws what the large cycle (or the cycles of a case) spent its time on.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) flamegraph: Option<PathBuf>,
+    /// A fixed case instead: only `--threads`, `--flamegraph` and `-o` count.
     #[arg(long)]
     pub(crate) case: Option<Case>,
     /// How to print the figures.
@@ -101,6 +107,14 @@ impl Options {
     pub(crate) fn threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.threads.unwrap_or_else(cores)
+    }
+
+    /// Runs something, under the profiler if that was asked for.
+    pub(crate) fn profiled<T>(&self, run: impl FnOnce() -> T) -> Result<T, String> {
+        match &self.flamegraph {
+            Some(file) => flamegraph(file, run),
+            None => Ok(run()),
+        }
     }
 
     /// The cluster asked for.

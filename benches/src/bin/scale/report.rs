@@ -57,7 +57,7 @@ pub(crate) struct Whole {
 }
 
 /// What a case measures.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CaseFigures {
     pub(crate) case: &'static str,

@@ -33,7 +33,7 @@ pub(crate) fn measure(options: &Options) -> Result<Whole, String> {
     echo.note(&waiting);
     let ingest = start.time + rig.ingest(waiting);
     eprintln!("ingest   {:>10.1} ms", millis(ingest));
-    let (outcome, cycle) = rig.cycle(Vec::new());
+    let (outcome, cycle) = options.profiled(|| rig.cycle(Vec::new()))?;
     let placed = count(&outcome.decisions, DecisionOp::Bind);
     let digest = digest(&outcome.decisions);
     eprintln!("cycle    {:>10.1} ms  decisions {digest:016x}", millis(cycle));
