@@ -148,17 +148,18 @@ fn web() -> PodSelector {
 }
 
 /// A generator of numbers that look random and are the same in every run.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as usize) % end.max(1)
     }
 }
 
-fn amounts(list: &[(&str, i64)]) -> ResourceList {
+/// Amounts in whole units by name.
+pub fn amounts(list: &[(&str, i64)]) -> ResourceList {
     let named = list.iter().map(|&(name, units)| (Name::from(name), Quantity::from_units(units)));
     let mut named: ResourceList = named.collect();
     named.sort();

@@ -10,11 +10,14 @@
 //! writes `target/criterion/<bench>/profile/flamegraph.svg`.
 
 mod cluster;
+pub mod echo;
+pub mod fleet;
+pub mod memory;
 mod profile;
 mod racks;
 
 pub use cluster::{Company, Shape, config, pool};
-pub use profile::criterion;
+pub use profile::{criterion, flamegraph};
 pub use racks::{Naming, Racks, rack_config};
 
 /// Is this the quick run that only checks that a bench works? Cargo says `--bench` where it is to be

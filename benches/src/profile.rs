@@ -36,6 +36,19 @@ impl Profiler for Flamegraph {
     }
 }
 
+/// Runs something and draws what took its time into a file.
+pub fn flamegraph<T>(file: &Path, run: impl FnOnce() -> T) -> Result<T, String> {
+    let guard = ProfilerGuardBuilder::default().frequency(SAMPLES_PER_SECOND).build();
+    let guard = guard.map_err(|error| format!("no profiler: {error}"))?;
+    let done = run();
+    let written = File::create(file).map_err(|error| error.to_string()).and_then(|file| {
+        let report = guard.report().build().map_err(|error| error.to_string())?;
+        report.flamegraph(file).map_err(|error| error.to_string())
+    });
+    written.map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(done)
+}
+
 fn write(guard: &ProfilerGuard<'_>, dir: &Path) -> Result<(), Box<dyn std::error::Error>> {
     fs::create_dir_all(dir)?;
     guard.report().build()?.flamegraph(File::create(dir.join("flamegraph.svg"))?)?;

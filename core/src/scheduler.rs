@@ -27,8 +27,8 @@ use crate::resource::Quantity;
 use crate::status::{Condition, QueueReport};
 use crate::verdict::Reason;
 use crate::world::{
-    self, Budgets, ChangeLog, ClusterTotals, ClusterUse, Directory, DomainIndex, Images, Names,
-    NodeGroups, PriorityClasses, Quotas, Reservations, Symbols, Volumes,
+    self, Agenda, Budgets, ChangeLog, ClusterTotals, ClusterUse, Directory, DomainIndex, Images,
+    Names, NodeGroups, PriorityClasses, Quotas, Reservations, Symbols, Volumes,
 };
 
 /// A scheduler with all it knows.
@@ -98,6 +98,7 @@ impl Scheduler {
         world.init_resource::<ClusterUse>();
         world.init_resource::<Quotas>();
         world.init_resource::<ChangeLog>();
+        world.init_resource::<Agenda>();
         world.init_resource::<Near>();
         world.init_resource::<Volumes>();
         world.init_resource::<Budgets>();

@@ -2,11 +2,13 @@
 
 mod selector;
 mod ranking;
+mod rankings;
 mod cells;
 mod tree;
 mod nest;
 
-pub use ranking::{Ranking, Rankings, Rules};
+pub use ranking::{Ranking, Rules};
+pub use rankings::Rankings;
 pub use selector::{Matcher, ToleranceSet};
 
 use std::sync::Arc;
@@ -18,7 +20,7 @@ use rustc_hash::FxBuildHasher;
 use crate::delta::{Constraints, StrategyWish};
 use crate::near::{Marks, Near, NearRules, SelectorId};
 use crate::resource::ResourceVec;
-use crate::world::{GroupRuleId, Symbol, Symbols, VolumeNeeds, VolumeRules};
+use crate::world::{GroupRuleId, Request, Symbol, Symbols, VolumeNeeds, VolumeRules};
 
 /// Number of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,6 +31,8 @@ pub struct ClassId(pub u32);
 pub struct Class {
     /// What each of them asks for.
     pub request: ResourceVec,
+    /// The same, as its tasks have it.
+    pub(crate) asked: Request,
     /// Where each of them may go and would like to go.
     pub nodes: Matcher,
     /// Which taints each of them bears.
@@ -154,6 +158,7 @@ impl Classes {
         let Asks { request, constraints, group_rule, matched, volumes } = &origin.asks;
         self.list.push(Class {
             request: request.clone(),
+            asked: Request::from(request),
             nodes: Matcher::compile(constraints, symbols),
             tolerances: ToleranceSet::compile(&constraints.tolerations, symbols),
             group_rule: *group_rule,

@@ -4,15 +4,15 @@
 //! again, inside a cycle and across cycles, and the best node is at the top of a tournament.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
-use bevy_ecs::prelude::Resource;
 use glam::I64Vec2;
 use rayon::prelude::*;
 
 use super::cells::Cells;
 use super::nest::Nest;
 use super::tree::{CLOSED, Tournament};
-use super::{Class, ClassId, Classes};
+use super::{Class, Classes};
 use crate::config::Tuning;
 use crate::kernel::fit::{self, Fit};
 use crate::near::{News, Surroundings};
@@ -41,7 +41,9 @@ pub struct Ranking {
     mark: Option<LogMark>,
     /// What the volumes looked like to the class as a whole.
     stamp: u64,
-    last_used: u64,
+    /// When it was last asked for, and how often since it was made.
+    last_asked: u64,
+    asks: u32,
     /// State of the rules about other pods that were in force.
     near_version: u32,
     /// Grade and score in one number, [`CLOSED`] where the node cannot serve; rules about other pods
@@ -49,11 +51,15 @@ pub struct Ranking {
     ranks: Vec<i64>,
     /// What keeps the class off each node, rules about other pods left out.
     bars: Vec<Bar>,
-    ordinals: Vec<u32>,
+    /// The nodes' places in the order of names, the same for all rankings.
+    ordinals: Arc<[u32]>,
     /// What each scoring rule measured over all nodes, to scale its scores by.
     scales: Vec<I64Vec2>,
     /// In which capped groups of nodes there is room left for a task of the class.
     group_room: Vec<bool>,
+    /// The best row of a scan. It stands until a row changes: many a class has a single task, and for
+    /// one question no tournament is played.
+    champion: Option<u32>,
     tree: Tournament,
     /// The pods around each node, if the class has rules about them.
     near: Option<Box<Surroundings>>,
@@ -90,11 +96,12 @@ pub(super) fn score_of(rank: i64) -> i64 {
 
 impl Ranking {
     /// Brings the ranking up to date with the nodes.
-    fn refresh(
+    pub(super) fn refresh(
         &mut self,
         class: &Class,
         nodes: NodeColumns<'_>,
         log: &ChangeLog,
+        ordinals: &Arc<[u32]>,
         rules: Rules<'_>,
     ) {
         // A group that fills up or opens again concerns all its nodes at once.
@@ -118,7 +125,10 @@ impl Ranking {
             Some(changed) if changed.len() < nodes.len() / 2 + 16 => {
                 self.mend(changed, class, nodes, rules);
             }
-            _ => self.scan(class, nodes, rules),
+            _ => {
+                self.ordinals = Arc::clone(ordinals);
+                self.scan(class, nodes, rules);
+            }
         }
         self.mark = Some(log.mark());
     }
@@ -138,8 +148,16 @@ impl Ranking {
             self.scan(class, nodes, rules);
             return;
         }
+        let mut last = None;
         for &row in changed {
-            self.look_again(row as usize, class, nodes, rules);
+            // A placement notes its row several times in a row.
+            if last.replace(row) != Some(row) {
+                self.look_again(row as usize, class, nodes, rules);
+            }
+        }
+        let plain = self.nest.is_none() && self.cells.is_none();
+        if plain && !changed.is_empty() && !self.tree.is_played() {
+            self.tree.rebuild(&self.ranks, &self.ordinals);
         }
         if let Some(nest) = &mut self.nest {
             nest.settle(class, rules.policies, rules.around.domains);
@@ -156,8 +174,6 @@ impl Ranking {
     fn scan(&mut self, class: &Class, nodes: NodeColumns<'_>, rules: Rules<'_>) {
         let rows = nodes.len();
         self.near_version = class.near.version;
-        self.ordinals.clear();
-        self.ordinals.extend(nodes.places.iter().map(|place| place.ordinal));
         self.ranks.resize(rows, CLOSED);
         self.bars.resize(rows, Bar::OPEN);
         let whole = Pairing { class, symbols: rules.symbols, nodes, around: rules.around };
@@ -165,19 +181,22 @@ impl Ranking {
         let (filters, scores) = rules.policies.near();
         self.near = Surroundings::new(class, nodes, rules.symbols, filters, scores).map(Box::new);
         let block = rules.tuning.rows_per_block.max(1);
-        let (scales, near) = (&self.scales, self.near.as_deref());
+        let (scales, near, ordinals) = (&self.scales, self.near.as_deref(), &self.ordinals);
         let look = |(at, (ranks, bars)): (usize, (&mut [i64], &mut [Bar]))| {
             let first = at * block;
             let pairing = Pairing { nodes: nodes.rows(first..first + ranks.len()), ..whole };
             look_at(&pairing, scales, rules.policies, near, first, ranks, bars);
+            first_of(first, ranks, ordinals)
         };
-        if rows >= rules.tuning.parallel_threshold {
-            let ranks = self.ranks.par_chunks_mut(block);
-            ranks.zip(self.bars.par_chunks_mut(block)).enumerate().for_each(look);
+        let best = if rows >= rules.tuning.parallel_threshold {
+            let blocks = self.ranks.par_chunks_mut(block).zip(self.bars.par_chunks_mut(block));
+            blocks.enumerate().map(look).reduce(|| None, Option::max)
         } else {
-            let ranks = self.ranks.chunks_mut(block);
-            ranks.zip(self.bars.chunks_mut(block)).enumerate().for_each(look);
-        }
+            let blocks = self.ranks.chunks_mut(block).zip(self.bars.chunks_mut(block));
+            blocks.enumerate().map(look).fold(None, Option::max)
+        };
+        self.champion = best.map(|best| best.row);
+        self.tree.clear();
         let bars = &self.bars;
         let wide = self.near.as_deref().filter(|near| near.is_wide());
         self.cells = wide.map(|near| {
@@ -192,9 +211,6 @@ impl Ranking {
         self.nest = drawn.then(|| {
             Box::new(Nest::new(class, rules.policies, domains, &self.ranks, &self.ordinals))
         });
-        if self.cells.is_none() && self.nest.is_none() {
-            self.tree.rebuild(&self.ranks, &self.ordinals);
-        }
     }
 
     fn look_again(&mut self, row: usize, class: &Class, nodes: NodeColumns<'_>, rules: Rules<'_>) {
@@ -214,13 +230,36 @@ impl Ranking {
         }
         match &mut self.cells {
             Some(cells) => cells.set(row as u32, self.ranks[row]),
-            None if self.ranks[row] == before => {}
+            None if self.ranks[row] == before || !self.tree.is_played() => {}
             None => self.tree.mend(row, &self.ranks, &self.ordinals),
         }
     }
 
+    /// Starts anew and keeps the memory: the next question looks at every row.
+    pub(super) fn reset(&mut self) {
+        self.mark = None;
+        self.asks = 0;
+        (self.near, self.cells, self.nest) = (None, None, None);
+    }
+
+    /// Notes that it was asked for.
+    pub(super) fn note_ask(&mut self, now: u64) {
+        self.last_asked = now;
+        self.asks += 1;
+    }
+
+    /// When it was last asked for.
+    pub(super) fn last_asked(&self) -> u64 {
+        self.last_asked
+    }
+
+    /// How often it was asked for since it started anew.
+    pub(super) fn asks(&self) -> u32 {
+        self.asks
+    }
+
     /// Node rows it holds, those of rules about other pods counted apart.
-    fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         self.ranks.len() * (1 + self.near.as_ref().map_or(0, |near| near.rules()))
     }
 
@@ -229,6 +268,7 @@ impl Ranking {
         match (&self.cells, &self.nest) {
             (Some(cells), _) => cells.best(),
             (None, Some(nest)) => nest.best(),
+            (None, None) if !self.tree.is_played() => self.champion,
             (None, None) => self.tree.best(&self.ranks),
         }
     }
@@ -294,6 +334,25 @@ fn row_bar(bars: &[Bar], near: &Surroundings, row: u32) -> Bar {
     bar
 }
 
+/// A row among others, the better the greater.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Standing {
+    rank: i64,
+    ordinal: Reverse<u32>,
+    row: u32,
+}
+
+/// The best of a run of rows that begins at `first`, if any of them may serve.
+fn first_of(first: usize, ranks: &[i64], ordinals: &[u32]) -> Option<Standing> {
+    let mut best: Option<Standing> = None;
+    for (row, (&rank, &ordinal)) in (first..).zip(ranks.iter().zip(&ordinals[first..])) {
+        if rank != CLOSED && best.is_none_or(|best| rank >= best.rank) {
+            best = best.max(Some(Standing { rank, ordinal: Reverse(ordinal), row: row as u32 }));
+        }
+    }
+    best
+}
+
 /// Fills ranks and bars for a run of rows that begins at `first`.
 fn look_at(
     pairing: &Pairing<'_>,
@@ -347,75 +406,15 @@ fn grade_tail(request: &Tail, node: &NodeTails) -> Fit {
     }
 }
 
-/// The rankings of all classes in use.
-#[derive(Debug, Default, Resource)]
-pub struct Rankings {
-    by_class: Vec<Option<Box<Ranking>>>,
-    cycle: u64,
-}
-
-/// Cycles a ranking is kept without being asked for.
-const KEEP_CYCLES: u64 = 16;
-/// Node rows all rankings together may hold: about 1.3 GiB.
-const ROWS_MAX: usize = 50_000_000;
-
-impl Rankings {
-    /// The up-to-date ranking of a class.
-    pub fn of(
-        &mut self,
-        class: ClassId,
-        nodes: NodeColumns<'_>,
-        log: &ChangeLog,
-        rules: Rules<'_>,
-    ) -> &Ranking {
-        let at = class.0 as usize;
-        if self.by_class.len() <= at {
-            self.by_class.resize_with(at + 1, || None);
-        }
-        let ranking = self.by_class[at].get_or_insert_default();
-        ranking.last_used = self.cycle;
-        ranking.refresh(rules.classes.get(class), nodes, log, rules);
-        ranking
-    }
-
-    /// The ranking of a class as it was when it was last asked for.
-    pub fn latest(&self, class: ClassId) -> Option<&Ranking> {
-        self.by_class.get(class.0 as usize)?.as_deref()
-    }
-
-    /// Ends a cycle: rankings nobody asked for in a while are dropped, and the longest unused ones
-    /// when all together grow too large.
-    pub fn end_cycle(&mut self) {
-        let cycle = self.cycle;
-        self.cycle += 1;
-        let mut live: Vec<(u64, usize, usize)> = Vec::new();
-        for (at, slot) in self.by_class.iter_mut().enumerate() {
-            let Some(ranking) = slot else { continue };
-            if ranking.last_used + KEEP_CYCLES < cycle {
-                *slot = None;
-            } else {
-                live.push((ranking.last_used, at, ranking.size()));
-            }
-        }
-        let mut rows: usize = live.iter().map(|entry| entry.2).sum();
-        live.sort_unstable();
-        for (_, at, size) in live {
-            if rows <= ROWS_MAX {
-                break;
-            }
-            self.by_class[at] = None;
-            rows -= size;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use bevy_ecs::prelude::{Res, ResMut, World};
     use bevy_ecs::system::{RunSystemOnce, SystemParam};
     use proptest::prelude::*;
 
+    use super::super::rankings::Rankings;
     use super::*;
+    use crate::class::ClassId;
     use crate::config::catalog;
     use crate::config::{Arguments, Gates, PipelineConfig, PluginConfig, SchedulerConfig};
     use crate::statement::Statement;

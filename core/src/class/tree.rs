@@ -14,6 +14,17 @@ pub(super) struct Tournament {
 const NOBODY: u32 = u32::MAX;
 
 impl Tournament {
+    /// Forgets every match, and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.winners.clear();
+        self.leaves = 0;
+    }
+
+    /// Has any match been played?
+    pub(super) fn is_played(&self) -> bool {
+        self.leaves > 0
+    }
+
     /// Plays every match anew.
     pub(super) fn rebuild(&mut self, ranks: &[i64], ordinals: &[u32]) {
         self.leaves = ranks.len().next_power_of_two();

@@ -224,6 +224,19 @@ pub struct Tuning {
     pub period_ms: u64,
     /// How pods are asked to leave on a real cluster.
     pub eviction: EvictionMode,
+    /// How rankings of nodes follow what changes. No file sets it: there is nothing to gain from it
+    /// but a second opinion.
+    pub upkeep: Upkeep,
+}
+
+/// How the rankings of nodes follow what changes on them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Upkeep {
+    /// Rows that changed are looked at again.
+    #[default]
+    Mend,
+    /// All rows are looked at for every task: the naive twin tests and benches compare with.
+    Rescan,
 }
 
 /// How a pod is asked to leave.
@@ -246,6 +259,7 @@ impl Default for Tuning {
             jobs_per_queue: None,
             period_ms: 1000,
             eviction: EvictionMode::Delete,
+            upkeep: Upkeep::Mend,
         }
     }
 }

@@ -38,16 +38,11 @@ pub(super) fn place_jobs(scene: &mut Scene<'_, '_>, action: &'static str, portio
 
 /// Jobs with something to place that may be tried.
 pub(super) fn eligible(scene: &mut Scene<'_, '_>, action: &'static str) -> Vec<Entity> {
-    let waiting: Vec<Entity> = scene
-        .cluster
-        .jobs
-        .iter()
-        .filter(|job| job.counts.pending() + job.counts.pipelined() > 0)
-        .map(|job| job.entity)
-        .collect();
+    let mut waiting = scene.cluster.open_jobs();
+    waiting.retain(|&job| scene.cluster.job(job).counts.waiting() > 0);
     let mut orphans = Vec::new();
     let tried = waiting.into_iter().filter(|&job| may_be_tried(scene, job, &mut orphans)).collect();
-    // Jobs are met in the order they arrived in, which must not be seen.
+    // Jobs are met in an order that depends on their history, which must not be seen.
     orphans.sort_by_cached_key(|&(job, _)| scene.cluster.job(job).identity.key.clone());
     for (job, cause) in orphans {
         release(scene, action, job, cause);

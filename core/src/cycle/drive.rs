@@ -69,9 +69,9 @@ impl Scene<'_, '_> {
         let Ok(item) = jobs.get(job) else { return };
         for &task in &item.members.0 {
             if let Ok(mut task) = tasks.get_mut(task)
-                && task.last.0.is_some()
+                && task.affairs.last.0.is_some()
             {
-                *task.last = LastTransaction(None);
+                task.affairs.last = LastTransaction(None);
             }
         }
     }
@@ -194,7 +194,9 @@ fn give_turns(
             continue;
         }
         let Some(Reverse(mut next)) = line.waiting.pop() else { continue };
-        match turn(scene, next.job, &mut next.sheet) {
+        let ended = turn(scene, next.job, &mut next.sheet);
+        scene.rankings.end_turn();
+        match ended {
             Turn::Again => {
                 next.key = job_key(scene, next.job);
                 line.waiting.push(Reverse(next));

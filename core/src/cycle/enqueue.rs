@@ -18,7 +18,7 @@ use crate::verdict::{Reason, Verdict};
 
 pub(super) fn enqueue(mut scene: Scene<'_, '_>) {
     scene.quotas.admitted.clear();
-    for job in pending_in_order(&scene) {
+    for job in pending_in_order(&mut scene) {
         if let Err(verdict) = consider(&scene, job) {
             scene.judge(job, Some(verdict));
         } else {
@@ -28,10 +28,11 @@ pub(super) fn enqueue(mut scene: Scene<'_, '_>) {
 }
 
 /// Jobs that wait for admission, by queue order, then by job order.
-fn pending_in_order(scene: &Scene<'_, '_>) -> Vec<Entity> {
+fn pending_in_order(scene: &mut Scene<'_, '_>) -> Vec<Entity> {
     let mut queues: BTreeMap<Entity, OrderKey> = BTreeMap::new();
     let mut pending: Vec<((OrderKey, Entity, OrderKey), Entity)> = Vec::new();
-    for job in &scene.cluster.jobs {
+    for job in scene.cluster.open_jobs() {
+        let job = scene.cluster.job(job);
         if !job.identity.present || job.spec.phase != GroupPhase::Pending {
             continue;
         }

@@ -67,7 +67,7 @@ fn is_over(cluster: &Cluster<'_, '_>, task: Entity) -> bool {
 fn distrust(cluster: &mut Cluster<'_, '_>, held: &[(Entity, Entity)]) {
     let mut waited: BTreeMap<Entity, TimeMs> = BTreeMap::new();
     for &(task, node) in held {
-        let since = cluster.task(task).nomination.0.map(|record| record.since);
+        let since = cluster.task(task).affairs.nomination.0.map(|record| record.since);
         let Some(since) = since else { continue };
         let latest = waited.entry(node).or_insert(since);
         *latest = (*latest).max(since);

@@ -28,7 +28,7 @@ pub(crate) fn waiting(scene: &Scene<'_, '_>, job: Entity) -> Verdict {
         let task = scene.cluster.task(task);
         let (TaskStatus::Pipelined, Some(node)) = task.status() else { continue };
         let node = scene.cluster.node(node);
-        if !task.request.0.fits(&node.idle.0) || !task.tail.0.fits(&node.tails.idle) {
+        if !task.request.0.fits(&node.idle.0) || !task.request.1.fits(&node.tails.idle) {
             let leaving = Dim::PODS.lane().map_or(0, |lane| node.releasing.0.0[lane]);
             nodes.insert(node.place.ordinal, (&node.identity.name, leaving));
         }
@@ -207,7 +207,7 @@ fn claim_trouble(scene: &Scene<'_, '_>, job: Entity, class: ClassId) -> Option<S
     let waiting = members.filter(|task| {
         task.membership.class == class && matches!(task.status().0, TaskStatus::Pending)
     });
-    waiting.filter_map(|task| task.volumes.trouble.as_ref()).min().cloned()
+    waiting.filter_map(|task| task.affairs.volumes.trouble.as_ref()).min().cloned()
 }
 
 /// Nodes by obstacle.

@@ -147,7 +147,7 @@ pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
             _ => {}
         }
     }
-    let closing = (reflect::reflect, reflect::tell_waits, lap("reflect")).chain();
+    let closing = (reflect::reflect, reflect::tell_waits, reflect::rest, lap("reflect")).chain();
     schedule.add_systems(closing.in_set(Stage(config.actions.len() + 1)));
     for at in 0..=config.actions.len() {
         schedule.configure_sets(Stage(at).before(Stage(at + 1)));

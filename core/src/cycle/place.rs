@@ -417,7 +417,7 @@ fn redeem(
     node: Entity,
 ) -> Option<Placement> {
     let item = scene.cluster.task(task);
-    let (class, request) = (item.membership.class, (item.request.0, item.tail.0.clone()));
+    let (class, request) = (item.membership.class, item.request.clone());
     let row = scene.cluster.node(node).place.row;
     // What is held for the task itself must not stand in its way.
     let start = statement.checkpoint();

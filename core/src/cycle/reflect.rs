@@ -8,11 +8,13 @@ mod mirror;
 mod queues;
 mod waits;
 
-use bevy_ecs::prelude::{ResMut, Resource};
+use bevy_ecs::prelude::{Res, ResMut, Resource};
 
+use super::Now;
 use super::drive::{OUT_OF_TIME, Scene};
 use crate::delta::GroupPhase;
 use crate::ids::TimeMs;
+use crate::world::Cluster;
 
 pub(crate) use queues::ToldQueues;
 pub(super) use waits::tell_waits;
@@ -30,7 +32,7 @@ pub(super) fn reflect(
     mirror::reflect(&mut scene);
     let alarm = scene.alarm.0.take().filter(|&time| time > scene.now.0);
     let waits_end = scene.cluster.next_due();
-    due.0 = [next_due(&scene), alarm, waits_end].into_iter().flatten().min();
+    due.0 = [next_due(&mut scene), alarm, waits_end].into_iter().flatten().min();
     groups::reflect(&mut scene);
     queues::reflect(&mut scene, &mut told);
     scene.rankings.end_cycle();
@@ -38,10 +40,24 @@ pub(super) fn reflect(
     scene.cluster.log.trim(nodes);
 }
 
-fn next_due(scene: &Scene<'_, '_>) -> Option<TimeMs> {
+/// Takes jobs off the agenda that wait for nothing: until something of them is written there is
+/// nothing to do for them.
+pub(super) fn rest(mut cluster: Cluster<'_, '_>, now: Res<'_, Now>) {
+    let Cluster { agenda, jobs, .. } = &mut cluster;
+    agenda.retain(|&job| {
+        jobs.get(job).is_ok_and(|job| {
+            job.counts.waiting() > 0
+                || job.spec.phase == GroupPhase::Pending
+                || job.backoff.until.is_some_and(|until| until > now.0)
+        })
+    });
+}
+
+fn next_due(scene: &mut Scene<'_, '_>) -> Option<TimeMs> {
     let now = scene.now.0;
     let mut due: Option<TimeMs> = None;
-    for job in &scene.cluster.jobs {
+    for job in scene.cluster.open_jobs() {
+        let job = scene.cluster.job(job);
         if let Some(until) = job.backoff.until.filter(|&until| until > now) {
             due = Some(due.map_or(until, |due| due.min(until)));
         }

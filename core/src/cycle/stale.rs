@@ -32,7 +32,7 @@ pub(super) fn release(
     }
     let nodes: Vec<Entity> =
         rows.iter().map(|&row| cluster.columns().entities[row as usize]).collect();
-    let mut held = held_on(&cluster, &nodes);
+    let mut held = held_on(&mut cluster, &nodes);
     let mut statement = Statement::new("allocate");
     for node in nodes {
         let present = cluster.node(node).identity.present;
@@ -98,10 +98,14 @@ fn is_overbooked(cluster: &Cluster<'_, '_>, node: Entity) -> bool {
 
 /// Tasks these nodes are held for. Looks at the members of jobs that hold anything, and at nobody
 /// else.
-fn held_on(cluster: &Cluster<'_, '_>, nodes: &[Entity]) -> BTreeMap<Entity, Vec<Entity>> {
+fn held_on(cluster: &mut Cluster<'_, '_>, nodes: &[Entity]) -> BTreeMap<Entity, Vec<Entity>> {
     let mut held: BTreeMap<Entity, Vec<Entity>> =
         nodes.iter().map(|&node| (node, Vec::new())).collect();
-    for job in cluster.jobs.iter().filter(|job| job.counts.pipelined() > 0) {
+    for job in cluster.open_jobs() {
+        let job = cluster.job(job);
+        if job.counts.pipelined() == 0 {
+            continue;
+        }
         for &task in &job.members.0 {
             if let (TaskStatus::Pipelined, Some(node)) = cluster.task(task).status()
                 && let Some(tasks) = held.get_mut(&node)

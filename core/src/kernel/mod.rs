@@ -7,5 +7,6 @@ pub mod fit;
 pub mod sum;
 pub mod slots;
 pub mod overbooked;
+mod quad;
 pub mod ratio;
 pub mod roi;

@@ -8,7 +8,10 @@
 //! `0..=allocatable` taken as the nearer end. What counts as used (with or without defaults for pods
 //! that ask for nothing) is the caller's choice of column.
 
+use wide::f64x4;
+
 use super::lanes::{LANES, Lanes};
+use super::quad::{self, FUSED, Quad};
 
 /// One point of a score. Fractions of a point are kept where the original scorer has them.
 pub const SCORE_SCALE: i64 = 1_000_000;
@@ -36,7 +39,8 @@ pub fn least_requested(
     allocatable: &[Lanes],
     out: &mut [i64],
 ) {
-    mean_of_points(request, weights, weight, used, allocatable, out, |wanted, whole| {
+    let columns = (used, allocatable);
+    mean_of_points(request, weights, weight, columns, out, Quad::left, |wanted, whole| {
         whole - wanted
     });
 }
@@ -56,7 +60,8 @@ pub fn most_requested(
     allocatable: &[Lanes],
     out: &mut [i64],
 ) {
-    mean_of_points(request, weights, weight, used, allocatable, out, |wanted, _| wanted);
+    let columns = (used, allocatable);
+    mean_of_points(request, weights, weight, columns, out, Quad::wanted, |wanted, _| wanted);
 }
 
 #[inline]
@@ -64,24 +69,41 @@ fn mean_of_points(
     request: &Lanes,
     weights: &[i64; LANES],
     weight: i64,
-    used: &[Lanes],
-    allocatable: &[Lanes],
+    columns: (&[Lanes], &[Lanes]),
     out: &mut [i64],
+    four: impl Fn(Quad, i64) -> f64x4,
     part: impl Fn(i64, i64) -> i64,
 ) {
     let lanes = Weighted::new(weights, |_| true);
-    for_each_row(used, allocatable, out, weight, |used, allocatable| {
+    let small = lanes.total < 1 << 40 && lanes.iter().all(|&(at, _)| Quad::takes(request.0[at]));
+    let (mut wholes, mut divisor) = ([Whole::ONE; LANES], Whole::ONE);
+    let (scale, total) = (f64x4::splat(POINTS as f64), f64x4::splat(lanes.total as f64));
+    let four = |used: &[Lanes; quad::ROWS], allocatable: &[Lanes; quad::ROWS]| {
+        let mut points = f64x4::ZERO;
+        for &(lane, weight) in lanes.iter() {
+            let quad = Quad::new(used, allocatable, lane)?;
+            points += quad.share(four(quad, request.0[lane]), scale) * f64x4::splat(weight as f64);
+        }
+        // A quotient that is not whole is further from the next number than rounding reaches.
+        Some((points / total).floor())
+    };
+    let one = |used: &Lanes, allocatable: &Lanes| {
         let (mut points, mut total) = (0, 0);
         for &(lane, weight) in lanes.iter() {
             let whole = allocatable.0[lane];
             if whole > 0 {
                 let wanted = wanted(used.0[lane], request.0[lane], whole);
-                points += weight * share(part(wanted, whole), whole, POINTS);
+                points += weight * wholes[lane].of(whole).share(part(wanted, whole), POINTS);
                 total += weight;
             }
         }
-        if total == 0 { 0 } else { points / total * SCORE_SCALE }
-    });
+        if total == 0 { 0 } else { divisor.of(total).share(points, 1) * SCORE_SCALE }
+    };
+    if FUSED && small && lanes.total > 0 {
+        by_four(columns, out, weight, four, one);
+    } else {
+        for_each_row(columns, out, weight, one);
+    }
 }
 
 /// Prefers nodes whose lanes would be evenly full, and tasks that make them more even.
@@ -103,18 +125,50 @@ pub fn balanced(
     out: &mut [i64],
 ) {
     assert!(lanes.len() <= LANES, "each lane once");
-    for_each_row(used, allocatable, out, weight, |used, allocatable| {
+    let columns = (used, allocatable);
+    let mut wholes = [Whole::ONE; LANES];
+    let one = |used: &Lanes, allocatable: &Lanes| {
         let (mut with, mut without) = (Spread::NONE, Spread::NONE);
         for &lane in lanes {
             let whole = allocatable.0[lane];
             if whole > 0 {
-                with.add(share(wanted(used.0[lane], request.0[lane], whole), whole, PARTS));
-                without.add(share(wanted(used.0[lane], 0, whole), whole, PARTS));
+                let divisor = wholes[lane].of(whole);
+                let wanted = |ask| wanted(used.0[lane], ask, whole);
+                with.add(divisor.share(wanted(request.0[lane]), PARTS));
+                without.add(divisor.share(wanted(0), PARTS));
             }
         }
         let half = POINTS / 2;
         (half + (half + with.evenness() - without.evenness()) / 2) * SCORE_SCALE
-    });
+    };
+    match *lanes {
+        [a, b] if FUSED && [a, b].iter().all(|&lane| Quad::takes(request.0[lane])) => {
+            let asks = [(a, request.0[a]), (b, request.0[b])];
+            let four = |used: &_, allocatable: &_| balance_of_two(asks, used, allocatable);
+            by_four(columns, out, weight, four, one);
+        }
+        _ => for_each_row(columns, out, weight, one),
+    }
+}
+
+/// What [`balanced`] gives four rows that have some of both lanes, in whole points.
+#[inline]
+fn balance_of_two(
+    [(a, ask_a), (b, ask_b)]: [(usize, i64); 2],
+    used: &[Lanes; quad::ROWS],
+    allocatable: &[Lanes; quad::ROWS],
+) -> Option<f64x4> {
+    let (scale, half) = (f64x4::splat(PARTS as f64), f64x4::splat(POINTS as f64 / 2.0));
+    let (a, b) = (Quad::new(used, allocatable, a)?, Quad::new(used, allocatable, b)?);
+    // Half of a hundred times the difference, rounded up: a number that is not whole is further from
+    // the next than rounding reaches.
+    let uneven = |ask_a: i64, ask_b: i64| {
+        let (a, b) = (a.share(a.wanted(ask_a), scale), b.share(b.wanted(ask_b), scale));
+        ((a - b).abs() * half / scale).ceil()
+    };
+    let gain = uneven(0, 0) - uneven(ask_a, ask_b);
+    // Halves are cut off towards zero, as whole numbers do it; the sum is never below zero.
+    Some(half + ((half + gain) * f64x4::splat(0.5)).trunc())
 }
 
 /// Prefers nodes that the request would fill: the weighted mean of `(used + request) / allocatable`
@@ -139,7 +193,8 @@ pub fn binpack(
     if lanes.total == 0 {
         return;
     }
-    for_each_row(used, allocatable, out, weight, |used, allocatable| {
+    let (mut wholes, divisor) = ([Whole::ONE; LANES], Whole::new(lanes.total));
+    for_each_row((used, allocatable), out, weight, |used, allocatable| {
         let mut sum = 0;
         for &(lane, weight) in lanes.iter() {
             let whole = allocatable.0[lane];
@@ -149,29 +204,56 @@ pub fn binpack(
             // The request is above zero here: a sum that overflows is over.
             match used.0[lane].checked_add(request.0[lane]) {
                 Some(wanted) if wanted <= whole => {
-                    sum += weight * share(wanted.max(0), whole, POINTS * SCORE_SCALE);
+                    let divisor = wholes[lane].of(whole);
+                    sum += weight * divisor.share(wanted.max(0), POINTS * SCORE_SCALE);
                 }
                 _ => return 0,
             }
         }
-        sum / lanes.total
+        divisor.share(sum, 1)
     });
 }
 
 /// Adds `weight * score(used, allocatable)` to each row, without running over the ends of `i64`.
 #[inline]
 fn for_each_row(
-    used: &[Lanes],
-    allocatable: &[Lanes],
+    (used, allocatable): (&[Lanes], &[Lanes]),
     out: &mut [i64],
     weight: i64,
-    score: impl Fn(&Lanes, &Lanes) -> i64,
+    mut score: impl FnMut(&Lanes, &Lanes) -> i64,
 ) {
     assert_eq!(used.len(), out.len(), "one score for each row");
     assert_eq!(allocatable.len(), out.len(), "columns of one table");
     for ((used, allocatable), out) in used.iter().zip(allocatable).zip(out) {
         *out = out.saturating_add(score(used, allocatable).saturating_mul(weight));
     }
+}
+
+/// The same four rows at a time: whole points for those `four` can do, `one` by one the others.
+#[inline]
+fn by_four(
+    (used, allocatable): (&[Lanes], &[Lanes]),
+    out: &mut [i64],
+    weight: i64,
+    four: impl Fn(&[Lanes; quad::ROWS], &[Lanes; quad::ROWS]) -> Option<f64x4>,
+    mut one: impl FnMut(&Lanes, &Lanes) -> i64,
+) {
+    assert_eq!(used.len(), out.len(), "one score for each row");
+    assert_eq!(allocatable.len(), out.len(), "columns of one table");
+    let (used, used_rest) = used.as_chunks::<{ quad::ROWS }>();
+    let (allocatable, allocatable_rest) = allocatable.as_chunks::<{ quad::ROWS }>();
+    let (out, out_rest) = out.as_chunks_mut::<{ quad::ROWS }>();
+    for ((used, allocatable), out) in used.iter().zip(allocatable).zip(out) {
+        let Some(points) = four(used, allocatable) else {
+            for_each_row((used, allocatable), out, weight, &mut one);
+            continue;
+        };
+        for (out, points) in out.iter_mut().zip(points.to_array()) {
+            let score = points as i64 * SCORE_SCALE;
+            *out = out.saturating_add(score.saturating_mul(weight));
+        }
+    }
+    for_each_row((used_rest, allocatable_rest), out_rest, weight, one);
 }
 
 /// Lanes that count, with their weights.
@@ -216,20 +298,52 @@ fn wanted(used: i64, request: i64, whole: i64) -> i64 {
 }
 
 /// `part * scale / whole`, rounded down, for `0 <= part <= whole`, `0 < whole` and `0 < scale < 2^50`.
-///
-/// The product does not fit an `i64` (memory is counted in bytes), and dividing 128 bits is slow. So
-/// a float guesses: four roundings of 2^-53 each on a quotient of at most `scale` leave the guess less
-/// than one away, hence its floor at most one away. The rest of the division tells which way; it is
-/// computed modulo 2^64, which is exact because it lies within `-whole..2 * whole`.
 #[inline]
 pub(crate) fn share(part: i64, whole: i64, scale: i64) -> i64 {
     debug_assert!((0..=whole).contains(&part) && whole > 0 && (1..1 << 50).contains(&scale));
-    if whole > 1 << 62 {
-        return (i128::from(part) * i128::from(scale) / i128::from(whole)) as i64;
+    Whole::new(whole).share(part, scale)
+}
+
+/// Something above zero to divide by. Nodes come in few sizes: the next row mostly has the same.
+#[derive(Clone, Copy)]
+struct Whole {
+    whole: i64,
+    inverse: f64,
+}
+
+impl Whole {
+    const ONE: Self = Self { whole: 1, inverse: 1.0 };
+
+    #[inline]
+    fn new(whole: i64) -> Self {
+        Self { whole, inverse: 1.0 / whole as f64 }
     }
-    let guess = (part as f64 * scale as f64 / whole as f64) as i64;
-    let rest = part.wrapping_mul(scale).wrapping_sub(guess.wrapping_mul(whole));
-    guess + i64::from(rest >= whole) - i64::from(rest < 0)
+
+    /// The same for another number, without a division if it is the same number.
+    #[inline]
+    fn of(&mut self, whole: i64) -> Self {
+        if self.whole != whole {
+            *self = Self::new(whole);
+        }
+        *self
+    }
+
+    /// `part * scale / whole`, rounded down, for `0 <= part`, `0 < scale` and a quotient below 2^50.
+    ///
+    /// The product does not fit an `i64` (memory is counted in bytes), and dividing 128 bits is slow.
+    /// So a float guesses: six roundings of 2^-53 each on a quotient below 2^50 leave the guess less
+    /// than one away, hence its floor at most one away. The rest of the division tells which way; it
+    /// is computed modulo 2^64, which is exact because it lies within `-whole..2 * whole`.
+    #[inline]
+    fn share(self, part: i64, scale: i64) -> i64 {
+        let Self { whole, inverse } = self;
+        if whole > 1 << 62 {
+            return (i128::from(part) * i128::from(scale) / i128::from(whole)) as i64;
+        }
+        let guess = (part as f64 * scale as f64 * inverse) as i64;
+        let rest = part.wrapping_mul(scale).wrapping_sub(guess.wrapping_mul(whole));
+        guess + i64::from(rest >= whole) - i64::from(rest < 0)
+    }
 }
 
 /// What the standard deviation of the fullness of lanes needs, in [`PARTS`].

@@ -138,7 +138,7 @@ fn holding(job: &JobReadOnlyItem<'_, '_>) -> ResourceVec {
 }
 
 fn request(task: &TaskReadOnlyItem<'_, '_>) -> ResourceVec {
-    ResourceVec { hot: task.request.0, tail: task.tail.0.clone() }
+    task.whole_request()
 }
 
 /// The largest part of any resource, in parts per billion.

@@ -92,8 +92,8 @@ impl NodeOrder {
     }
 }
 
-/// Rows at a time, on the stack.
-const ROWS: usize = 64;
+/// Rows at a time, on the stack: few, because mostly it is a single one.
+const ROWS: usize = 8;
 
 /// Adds milli-cpu and bytes of memory.
 fn raise(lanes: &mut Lanes, more: [i64; 2]) {

@@ -25,7 +25,7 @@ fn within_budgets(cluster: &Cluster<'_, '_>, candidates: &[Entity]) -> Ballot {
     Ballot::filter(candidates, |task| {
         let task = cluster.task(task);
         let charged = || {
-            let guards = task.guards.0.iter().copied();
+            let guards = task.affairs.guards.0.iter().copied();
             guards.filter(|&id| {
                 let budget = cluster.budgets.get(id);
                 budget.is_some_and(|one| !Budgets::is_disrupted(one, &task.identity.key.name))

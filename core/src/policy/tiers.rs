@@ -213,7 +213,7 @@ impl Policies {
     /// Task order: plugins first, then the number at the end of the name, then age, then uid.
     pub fn task_key(&self, task: &TaskReadOnlyItem<'_, '_>) -> OrderKey {
         let mut keys = self.keys(Point::TaskOrder, |policy| policy.task_order(task));
-        let index = task.identity.index.unwrap_or(0);
+        let index = task.identity.index;
         keys[OrderKey::KEYS - 1] = i64::try_from(index).unwrap_or(i64::MAX);
         OrderKey { keys, created: task.identity.created, uid: task.identity.uid.clone() }
     }

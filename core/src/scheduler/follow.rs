@@ -10,7 +10,7 @@ use super::{Scheduler, Settled};
 use crate::cycle::ingest::{self, Inbox};
 use crate::cycle::{Now, Role, ToldQueues};
 use crate::ids::TimeMs;
-use crate::world::{ChangeLog, Directory};
+use crate::world::{Agenda, ChangeLog, Directory};
 
 impl Scheduler {
     /// Drains the deltas and decides nothing. A scheduler that led until now first gives up every
@@ -31,13 +31,14 @@ impl Scheduler {
                 *world.resource_mut::<ToldQueues>() = ToldQueues::default();
             }
             ingest::ingest(world);
-            trim_log(world);
+            trim_logs(world);
         });
     }
 }
 
-/// Nobody reads the log before the next cycle does.
-fn trim_log(world: &mut World) {
+/// Nobody reads the log and the agenda before the next cycle does.
+fn trim_logs(world: &mut World) {
     let nodes = world.resource::<Directory>().nodes.len();
     world.resource_mut::<ChangeLog>().trim(nodes);
+    world.resource_mut::<Agenda>().tidy();
 }

@@ -5,13 +5,15 @@
 //! (compiled only where a plugin reads it), and the due and limits of queues. The stages and plugins
 //! themselves are replaced.
 
+use bevy_ecs::entity::Entity;
+
 use super::{Scheduler, Settled};
 use crate::class::{Classes, Rankings};
 use crate::config::SchedulerConfig;
 use crate::cycle::{self, Settings, ingest};
 use crate::evict::Hopeless;
 use crate::policy::Policies;
-use crate::world::{JobOverdue, Names, NodeGroups, QueueDeserved, QueueTerms};
+use crate::world::{Agenda, JobOverdue, Names, NodeGroups, QueueDeserved, QueueTerms};
 
 /// The rules of the new configuration read what the scheduler has not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,10 +43,13 @@ impl Scheduler {
         for (mut deserved, mut terms) in queues.iter_mut(world) {
             (*deserved, *terms) = (QueueDeserved::default(), QueueTerms::default());
         }
-        let mut jobs = world.query::<&mut JobOverdue>();
-        for mut overdue in jobs.iter_mut(world) {
-            *overdue = JobOverdue::default();
-        }
+        world.resource_scope::<Agenda, _>(|world, mut agenda| {
+            let mut jobs = world.query::<(Entity, &mut JobOverdue)>();
+            for (job, mut overdue) in jobs.iter_mut(world) {
+                *overdue = JobOverdue::default();
+                agenda.note(job);
+            }
+        });
         // Systems that have never run take everything as changed.
         self.schedule = cycle::schedule(config);
         self.settled = Settled::No;

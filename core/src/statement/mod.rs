@@ -193,7 +193,7 @@ impl Statement {
     pub fn discard(mut self, cluster: &mut Cluster<'_, '_>) {
         for entry in &self.log {
             if let Ok(mut task) = cluster.tasks.get_mut(entry.task) {
-                *task.last = LastTransaction(entry.after);
+                task.affairs.last = LastTransaction(entry.after);
             }
         }
         self.rollback(cluster, Checkpoint::START);
@@ -273,7 +273,9 @@ fn settle(
 ) {
     let Ok(mut item) = cluster.tasks.get_mut(task) else { return };
     let after = item.assumed.0;
-    *item.last = LastTransaction(None);
+    if item.affairs.last.0.is_some() {
+        item.affairs.last = LastTransaction(None);
+    }
     if after == before {
         return;
     }
@@ -301,7 +303,7 @@ fn record(
     why: &Why,
     evicts: bool,
 ) {
-    let held = cluster.task(task).nomination.0.map(|record| record.node);
+    let held = cluster.task(task).affairs.nomination.0.map(|record| record.node);
     // A bind where the room was held keeps the record until it is answered.
     if op != DecisionOp::Bind || held != Some(node) {
         let cause = match why {
@@ -342,7 +344,7 @@ fn announce(cluster: &Cluster<'_, '_>, outcome: &mut CycleOutcome, decided: Deci
     };
     match decided.op {
         DecisionOp::Bind => {
-            for (claim, volume) in cluster.claims_to_fix(task.volumes) {
+            for (claim, volume) in cluster.claims_to_fix(&task.affairs.volumes) {
                 let claim = ObjectKey::new(pod.namespace.clone(), claim);
                 let (pod, node) = (pod.clone(), node.clone());
                 outcome.intents.push(Intent::FixClaim { claim, volume, node, pod });

@@ -488,7 +488,7 @@ proptest! {
         let records = |cluster: &Cluster<'_, '_>| {
             let cast = Cast::of(cluster);
             let counts = cluster.reservations.counts;
-            let record = |&task: &Entity| cluster.task(task).nomination.0;
+            let record = |&task: &Entity| cluster.task(task).affairs.nomination.0;
             (counts, cast.tasks.iter().map(record).collect::<Vec<_>>())
         };
         let before = world.run_system_once(move |mut cluster: Cluster<'_, '_>| {

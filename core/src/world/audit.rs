@@ -109,7 +109,7 @@ fn check_reservations(cluster: Cluster<'_, '_>) -> Vec<String> {
     let mut faults = Vec::new();
     let mut held = 0;
     for task in &cluster.tasks {
-        let record = task.nomination.0.map(|record| record.node);
+        let record = task.affairs.nomination.0.map(|record| record.node);
         held += u64::from(record.is_some());
         let want = match task.assumed.0 {
             Some(Assumption::Pipelined(node)) => Some(node),
@@ -246,7 +246,7 @@ fn check_budgets(cluster: &Cluster<'_, '_>, faults: &mut Vec<String>) {
                 want.expected += u32::from(counted[0]);
                 want.healthy += u32::from(counted[1]);
                 want.evicting += u32::from(counted[2]);
-                let known = task.guards.0.contains(&id);
+                let known = task.affairs.guards.0.contains(&id);
                 check(faults, "budget of", &task.identity.key, &known, &true);
             }
         }
@@ -324,5 +324,5 @@ fn add_room(total: &mut DomainTotals, room: &DomainTotals) {
 }
 
 pub(super) fn request(task: &TaskReadOnlyItem<'_, '_>) -> ResourceVec {
-    ResourceVec { hot: task.request.0, tail: task.tail.0.clone() }
+    task.whole_request()
 }

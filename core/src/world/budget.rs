@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use bevy_ecs::prelude::{Component, Resource};
+use bevy_ecs::prelude::Resource;
 
 use super::task::{Assumption, TaskStatus};
 use crate::delta::{BudgetFacts, Share};
@@ -18,7 +18,7 @@ use crate::world::Labels;
 pub struct BudgetId(pub u32);
 
 /// Budgets that guard a task, sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guards(pub Vec<BudgetId>);
 
 /// Tasks of a budget.

@@ -4,6 +4,7 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Query, Res, ResMut};
 use bevy_ecs::system::SystemParam;
 
+use super::agenda::Agenda;
 use super::around::Images;
 use super::budget::Budgets;
 use super::domain::DomainIndex;
@@ -26,6 +27,7 @@ pub struct Cluster<'w, 's> {
     pub tasks: Query<'w, 's, Task>,
     pub jobs: Query<'w, 's, Job>,
     pub queues: Query<'w, 's, Queue>,
+    pub agenda: ResMut<'w, Agenda>,
     pub domains: Query<'w, 's, Domain>,
     pub tree: Res<'w, DomainIndex>,
     pub capacity: ResMut<'w, ClusterTotals>,
@@ -58,9 +60,16 @@ impl<'s> Cluster<'_, 's> {
         self.jobs.get(job).expect(KEPT)
     }
 
-    /// The job's columns, to write.
+    /// The job's columns, to write; puts it onto the agenda.
     pub fn job_mut(&mut self, job: Entity) -> JobItem<'_, 's> {
+        self.agenda.note(job);
         self.jobs.get_mut(job).expect(KEPT)
+    }
+
+    /// Jobs there may be something to do for, in an order that is the same for the same history.
+    pub fn open_jobs(&mut self) -> Vec<Entity> {
+        let Self { agenda, jobs, .. } = self;
+        agenda.jobs().iter().copied().filter(|&job| jobs.contains(job)).collect()
     }
 
     /// The queue's columns.

@@ -101,8 +101,8 @@ impl Writer<'_, '_, '_> {
             job.as_ref().map(|job| &job.identity.key),
             task.traits,
             self.amounts(&request(task)),
-            task.volumes.trouble,
-            self.cluster.claims_to_fix(task.volumes),
+            task.affairs.volumes.trouble,
+            self.cluster.claims_to_fix(&task.affairs.volumes),
         )
     }
 

@@ -35,12 +35,50 @@ impl fmt::Display for JobKey {
     }
 }
 
+/// Objects of a kind by namespace and name. Namespaces are few: a name alone is half of a key.
+#[derive(Debug, Default)]
+pub struct ByKey(HashMap<Name, Map<Name>, FxBuildHasher>);
+
+impl ByKey {
+    /// The entity of a key.
+    pub fn get(&self, key: &ObjectKey) -> Option<&Entity> {
+        self.0.get(&key.namespace)?.get(&key.name)
+    }
+
+    /// The entity of a key, made if there is none. What is made gets the key in memory that all of a
+    /// namespace share.
+    pub fn get_or_make(
+        &mut self,
+        key: &ObjectKey,
+        make: impl FnOnce(ObjectKey) -> Entity,
+    ) -> Entity {
+        if !self.0.contains_key(&key.namespace) {
+            self.0.insert(key.namespace.clone(), Map::default());
+        }
+        let entry = self.0.get_key_value_mut(&key.namespace);
+        let (namespace, names) = entry.expect("it was put there a moment ago");
+        *names.entry_ref(&key.name).or_insert_with(|| {
+            make(ObjectKey { namespace: namespace.clone(), name: key.name.clone() })
+        })
+    }
+
+    /// Forgets a key.
+    pub fn remove(&mut self, key: &ObjectKey) {
+        if let Some(names) = self.0.get_mut(&key.namespace) {
+            names.remove(&key.name);
+            if names.is_empty() {
+                self.0.remove(&key.namespace);
+            }
+        }
+    }
+}
+
 /// Lookup only: nothing iterates these maps.
 #[derive(Debug, Default, Resource)]
 #[expect(missing_docs, reason = "each field maps names of that kind")]
 pub struct Directory {
     pub nodes: Map<Name>,
-    pub tasks: Map<ObjectKey>,
+    pub tasks: ByKey,
     pub jobs: Map<JobKey>,
     pub queues: Map<Name>,
     pub domains: Map<Name>,

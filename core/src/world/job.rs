@@ -158,6 +158,11 @@ impl JobCounts {
         self.total[TaskStatus::Pending as usize]
     }
 
+    /// Tasks waiting, those room is held for included.
+    pub fn waiting(&self) -> u32 {
+        self.pending() + self.pipelined()
+    }
+
     /// Tasks that run, wait or ended well: what the minimum can be made of.
     pub fn valid(&self) -> u32 {
         self.ready() + self.pipelined() + self.pending()

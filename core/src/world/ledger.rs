@@ -16,7 +16,7 @@ use super::queue::QueueUse;
 use super::rows::{NodeItem, TaskItem};
 use super::stake::stake;
 use super::symbol::Symbol;
-use super::task::{Assumed, Assumption, TaskStatus};
+use super::task::{Asked, Assumed, Assumption, Request, TaskStatus};
 use super::volume::{Choice, Pick, UseCounts, VolumeRules};
 use crate::delta::GroupPhase;
 use crate::near::{Marks, Neighbours, Stay};
@@ -47,6 +47,11 @@ impl Flow {
     fn vector(self, total: &mut ResourceVec, amount: &ResourceVec) {
         self.lanes(&mut total.hot, &amount.hot);
         self.tail(&mut total.tail, &amount.tail);
+    }
+
+    fn asked(self, total: &mut ResourceVec, amount: &Asked) {
+        self.lanes(&mut total.hot, &amount.0);
+        self.tail(&mut total.tail, &amount.1);
     }
 
     fn pair(self, total: &mut [i64; 2], amount: [i64; 2]) {
@@ -138,7 +143,7 @@ struct Contribution {
     gated: bool,
     /// It is leaving, and nobody counts on it any more.
     stuck: bool,
-    request: ResourceVec,
+    request: Request,
     unasked: [i64; 2],
     marks: Marks,
     volumes: Option<Arc<VolumeRules>>,
@@ -157,11 +162,11 @@ impl Contribution {
             subgroup: task.membership.subgroup,
             gated: task.traits.gated,
             stuck: task.timing.stuck,
-            request: ResourceVec { hot: task.request.0, tail: task.tail.0.clone() },
+            request: task.request.clone(),
             unasked: task.traits.unasked,
             marks: task.marks.clone(),
-            volumes: task.volumes.rules.clone(),
-            guards: task.guards.clone(),
+            volumes: task.affairs.volumes.rules.clone(),
+            guards: task.affairs.guards.clone(),
             guarded: BudgetCounts::of(task.status().0, task.assumed.0),
         }
     }
@@ -215,7 +220,14 @@ impl Cluster<'_, '_> {
         let status = item.status().0;
         let guarded = BudgetCounts::of(status, item.assumed.0);
         let new = Contribution { status, home: item.home(), guarded, ..old.clone() };
-        let moved = item.volumes.has_wishes() && old.home != new.home;
+        let moved = item.affairs.volumes.has_wishes() && old.home != new.home;
+        if old.status.is_allocated() && new.status.is_allocated() && old.home == new.home {
+            // A place that becomes a bind: nothing but the counts of its job moves.
+            self.post_task(&old, Flow::Out);
+            self.post_task(&new, Flow::In);
+            self.note_job(new.job);
+            return before;
+        }
         self.post(&old, Flow::Out);
         self.post(&new, Flow::In);
         if moved {
@@ -225,15 +237,27 @@ impl Cluster<'_, '_> {
         before
     }
 
+    /// Puts the job onto the agenda.
+    fn note_job(&mut self, job: Option<Entity>) {
+        if let Some(job) = job {
+            self.agenda.note(job);
+        }
+    }
+
     fn post(&mut self, contribution: &Contribution, flow: Flow) {
         if let Some(node) = contribution.home {
             self.post_node(node, contribution, flow);
         }
-        if let Some(job) = contribution.job {
-            self.post_job(job, contribution, flow);
-        }
         if self.groups.inheritance.is_some() {
             self.post_group(contribution, flow);
+        }
+        self.post_task(contribution, flow);
+    }
+
+    /// What has nothing to do with the node: the job and the budgets of a task.
+    fn post_task(&mut self, contribution: &Contribution, flow: Flow) {
+        if let Some(job) = contribution.job {
+            self.post_job(job, contribution, flow);
         }
         for &id in &contribution.guards.0 {
             let Some(counts) = self.budgets.counts_mut(id) else { continue };
@@ -252,7 +276,7 @@ impl Cluster<'_, '_> {
         let (Ok(job), Ok(node)) = (self.jobs.get(job), self.nodes.get(node)) else { return };
         if let Some(group) = node.rules.label(Symbol::NODE_GROUP) {
             let used = self.groups.used_mut(job.spec.queue, group);
-            flow.vector(used, &contribution.request);
+            flow.asked(used, &contribution.request);
         }
     }
 
@@ -265,7 +289,7 @@ impl Cluster<'_, '_> {
         charge_node(&mut node, charge, request, flow);
         let debts = (before, debt_of(&node));
         if charge != Charge::Held {
-            flow.vector(&mut self.used.0, request);
+            flow.asked(&mut self.used.0, request);
             flow.pair(&mut node.unasked.0, contribution.unasked);
         }
         flow.neighbour(&mut node.neighbours, &contribution.marks, charge.stay());
@@ -283,14 +307,14 @@ impl Cluster<'_, '_> {
             let Ok(mut domain) = self.domains.get_mut(domain) else { continue };
             let totals = &mut *domain.totals;
             match charge {
-                Charge::Held => flow.vector(&mut totals.pipelined, request),
+                Charge::Held => flow.asked(&mut totals.pipelined, request),
                 Charge::Used | Charge::Leaving => {
-                    flow.vector(&mut totals.used, request);
-                    flow.reverse().vector(&mut totals.idle, request);
+                    flow.asked(&mut totals.used, request);
+                    flow.reverse().asked(&mut totals.idle, request);
                 }
             }
             if charge == Charge::Leaving {
-                flow.vector(&mut totals.releasing, request);
+                flow.asked(&mut totals.releasing, request);
             }
             replace(&mut totals.debt, debts);
         }
@@ -312,7 +336,9 @@ impl Cluster<'_, '_> {
     /// Brings what a job adds to its queues up to date with its columns: after its tasks, its phase or
     /// what it asks for have changed.
     pub(crate) fn settle(&mut self, job: Option<Entity>) {
-        let Some(Ok(mut job)) = job.map(|job| self.jobs.get_mut(job)) else { return };
+        let Some(entity) = job else { return };
+        let Ok(mut job) = self.jobs.get_mut(entity) else { return };
+        self.agenda.note(entity);
         let queue = job.spec.queue;
         let now = stake(&job.spec, &job.counts, &job.held);
         let before = std::mem::replace(&mut job.stake.0, now.clone());
@@ -400,25 +426,25 @@ pub(super) fn holds_of_group(status: TaskStatus) -> bool {
     status.is_allocated() || status == TaskStatus::Pipelined
 }
 
-fn charge_node(node: &mut NodeItem<'_, '_>, charge: Charge, request: &ResourceVec, flow: Flow) {
-    let deep = !request.tail.is_empty();
+fn charge_node(node: &mut NodeItem<'_, '_>, charge: Charge, request: &Asked, flow: Flow) {
+    let deep = !request.1.is_empty();
     if charge == Charge::Held {
-        flow.lanes(&mut node.pipelined.0, &request.hot);
+        flow.lanes(&mut node.pipelined.0, &request.0);
         if deep {
-            flow.tail(&mut node.tails.pipelined, &request.tail);
+            flow.tail(&mut node.tails.pipelined, &request.1);
         }
         return;
     }
-    flow.lanes(&mut node.used.0, &request.hot);
-    flow.reverse().lanes(&mut node.idle.0, &request.hot);
+    flow.lanes(&mut node.used.0, &request.0);
+    flow.reverse().lanes(&mut node.idle.0, &request.0);
     if deep {
-        flow.tail(&mut node.tails.used, &request.tail);
-        flow.reverse().tail(&mut node.tails.idle, &request.tail);
+        flow.tail(&mut node.tails.used, &request.1);
+        flow.reverse().tail(&mut node.tails.idle, &request.1);
     }
     if charge == Charge::Leaving {
-        flow.lanes(&mut node.releasing.0, &request.hot);
+        flow.lanes(&mut node.releasing.0, &request.0);
         if deep {
-            flow.tail(&mut node.tails.releasing, &request.tail);
+            flow.tail(&mut node.tails.releasing, &request.1);
         }
     }
 }
@@ -457,15 +483,15 @@ fn count_task(counts: &mut JobCounts, contribution: &Contribution, flow: Flow) {
 fn hold(held: &mut JobAllocated, contribution: &Contribution, flow: Flow) {
     let request = &contribution.request;
     if !contribution.status.is_ended() {
-        flow.vector(&mut held.asked, request);
+        flow.asked(&mut held.asked, request);
     }
     match contribution.status {
-        status if status.is_allocated() => flow.vector(&mut held.allocated, request),
-        TaskStatus::Pipelined => flow.vector(&mut held.reserved, request),
+        status if status.is_allocated() => flow.asked(&mut held.allocated, request),
+        TaskStatus::Pipelined => flow.asked(&mut held.reserved, request),
         TaskStatus::Pending => {
-            flow.vector(&mut held.waiting, request);
+            flow.asked(&mut held.waiting, request);
             if contribution.gated {
-                flow.vector(&mut held.gated, request);
+                flow.asked(&mut held.gated, request);
             }
         }
         _ => {}

@@ -16,7 +16,10 @@ mod reservation;
 mod domain;
 mod knots;
 mod volume;
+mod rare;
+mod affairs;
 mod rows;
+mod agenda;
 mod index;
 mod groups;
 mod budget;
@@ -27,6 +30,8 @@ mod audit;
 mod fingerprint;
 mod view;
 
+pub use affairs::Affairs;
+pub use agenda::Agenda;
 pub use around::{Around, Images};
 pub(crate) use audit::group_uses;
 pub use audit::{audit, audit_reservations};
@@ -35,7 +40,7 @@ pub use cluster::Cluster;
 pub use domain::{DomainIndex, DomainSpec, DomainSpot, DomainTotals, node_debt};
 pub use fingerprint::fingerprint;
 pub use groups::{Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups};
-pub use index::{Directory, JobKey};
+pub use index::{ByKey, Directory, JobKey};
 pub use job::{
     JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobMembers, JobOverdue,
     JobSpec, JobVerdict, READY, Role, SubGroup,
@@ -50,6 +55,7 @@ pub use node::{
 pub use queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse, WHOLE_SHARE};
 pub(crate) use quota::amount;
 pub use quota::{Quota, Quotas};
+pub use rare::{Nothing, Rare};
 pub(crate) use reservation::End;
 pub use reservation::{Annotated, Mirror, Nomination, Reservation, Reservations, Say, Timing};
 pub use rows::{
@@ -59,8 +65,8 @@ pub use rows::{
 pub use stake::{JobStake, lacking};
 pub use symbol::{Symbol, Symbols};
 pub use task::{
-    Assumed, Assumption, Labels, LastTransaction, Membership, Observed, PrioritySource, Request,
-    RequestTail, RunsSince, Seat, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
+    Asked, Assumed, Assumption, Labels, LastTransaction, Membership, Observed, PrioritySource,
+    Request, RunsSince, Seat, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
 };
 pub(crate) use view::{Wait, view_queue};
 pub use view::{census, jobs, pods, queues};

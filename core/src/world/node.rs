@@ -268,6 +268,11 @@ impl ChangeLog {
         self.rows.clear();
     }
 
+    /// Which numbering of rows this is, or a later one that is the same.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
     /// Where the log ends now.
     pub fn mark(&self) -> LogMark {
         LogMark { epoch: self.epoch, read: self.rows.len() }

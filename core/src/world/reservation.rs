@@ -30,7 +30,7 @@ pub struct Reservation {
 
 /// The reservation of a task that is committed and neither confirmed nor released. It stays while
 /// the task is being bound, so that a bind that fails does not lose the room.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nomination(pub Option<Reservation>);
 
 /// What is awaited of a task, and since when.
@@ -66,7 +66,7 @@ impl<T> Say<T> {
 }
 
 /// What a pod was asked to say and has not been seen to say yet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mirror {
     /// In `status.nominatedNodeName`.
     pub nominated: Say<Entity>,
@@ -155,17 +155,18 @@ impl Cluster<'_, '_> {
         let since = self.reservations.now;
         let until = self.reservations.end_of_patience(task);
         let Ok(mut item) = self.tasks.get_mut(task) else { return };
-        debug_assert!(item.nomination.0.is_none(), "the old record was ended first");
-        *item.nomination = Nomination(Some(Reservation { node, since, until, evicted }));
+        debug_assert!(item.affairs.nomination.0.is_none(), "the old record was ended first");
+        item.affairs.nomination = Nomination(Some(Reservation { node, since, until, evicted }));
         self.reservations.touch(task);
     }
 
     /// Ends the record of a task, if it has one.
     pub(crate) fn end_reservation(&mut self, task: Entity, end: End) {
         let Ok(mut item) = self.tasks.get_mut(task) else { return };
-        if item.nomination.0.take().is_none() {
+        if item.affairs.nomination.0.is_none() {
             return;
         }
+        item.affairs.nomination.0 = None;
         let counts = &mut self.reservations.counts;
         match end {
             End::Confirmed => counts.confirmed += 1,
@@ -205,7 +206,7 @@ impl Cluster<'_, '_> {
         while let Some(&(until, task)) = self.reservations.due.front() {
             let open = self.tasks.get(task).is_ok_and(|task| {
                 task.timing.answer_by == Some(until)
-                    || task.nomination.0.is_some_and(|record| record.until == until)
+                    || task.affairs.nomination.0.is_some_and(|record| record.until == until)
             });
             if open {
                 return Some(until);
@@ -223,7 +224,7 @@ impl Cluster<'_, '_> {
     /// single refusal. After that the task goes where it can.
     pub(crate) fn bind_refused(&mut self, task: Entity) {
         let (now, item) = (self.reservations.now, self.task(task));
-        let (record, job) = (item.nomination.0, item.membership.job);
+        let (record, job) = (item.affairs.nomination.0, item.membership.job);
         let Some(Assumption::Binding(node)) = item.assumed.0 else { return };
         let (mut failures, mut others) = (0, 0);
         if let Some(mut job) = job.map(|job| self.job_mut(job)) {

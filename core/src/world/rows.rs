@@ -4,7 +4,7 @@
 use bevy_ecs::entity::Entity;
 use bevy_ecs::query::QueryData;
 
-use super::budget::Guards;
+use super::affairs::Affairs;
 use super::domain::{DomainSpec, DomainSpot, DomainTotals};
 use super::job::{
     JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobMembers, JobOverdue,
@@ -15,13 +15,14 @@ use super::node::{
     Releasing, Tenants, Unasked, Used,
 };
 use super::queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse};
-use super::reservation::{Mirror, Nomination, Timing};
+use super::rare::Rare;
+use super::reservation::Timing;
 use super::stake::JobStake;
 use super::task::{
-    Assumed, Labels, LastTransaction, Membership, Observed, PrioritySource, Request, RequestTail,
-    RunsSince, Seat, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
+    Assumed, Labels, Membership, Observed, PrioritySource, Request, RunsSince, Seat, TaskIdentity,
+    TaskStatus, TaskTraits, status_of,
 };
-use super::volume::{Attachments, TaskVolumes};
+use super::volume::Attachments;
 use crate::near::{Marks, Neighbours};
 use crate::resource::ResourceVec;
 
@@ -55,21 +56,15 @@ pub struct Task {
     pub traits: &'static mut TaskTraits,
     pub priority: &'static mut PrioritySource,
     pub request: &'static mut Request,
-    pub tail: &'static mut RequestTail,
     pub labels: &'static mut Labels,
     pub marks: &'static mut Marks,
     pub membership: &'static mut Membership,
     pub seat: &'static mut Seat,
     pub observed: &'static mut Observed,
     pub assumed: &'static mut Assumed,
-    pub nomination: &'static mut Nomination,
     pub timing: &'static mut Timing,
-    pub mirror: &'static mut Mirror,
-    pub last: &'static mut LastTransaction,
+    pub affairs: &'static mut Rare<Affairs>,
     pub since: &'static mut RunsSince,
-    pub told: &'static mut ToldWait,
-    pub volumes: &'static mut TaskVolumes,
-    pub guards: &'static mut Guards,
 }
 
 impl TaskItem<'_, '_> {
@@ -92,7 +87,7 @@ impl TaskReadOnlyItem<'_, '_> {
 
     /// All it asks for.
     pub fn whole_request(&self) -> ResourceVec {
-        ResourceVec { hot: self.request.0, tail: self.tail.0.clone() }
+        self.request.whole()
     }
 
     /// The node its status concerns, or the one it ended on.

@@ -1,14 +1,16 @@
 //! Columns of a task, and its status as a pure function of what was observed and what is assumed.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Component;
-use bytemuck::TransparentWrapper;
 
 use super::reservation::Annotated;
 use crate::class::ClassId;
 use crate::delta::{Ownership, PodPhase, PreemptionPolicy};
 use crate::ids::{Name, ObjectKey, TimeMs};
-use crate::resource::{Lanes, Tail};
+use crate::resource::{Lanes, ResourceVec, Tail};
 use crate::verdict::Reason;
 
 /// Where a task stands. The order is Volcano's and indexes the counts of a job.
@@ -142,9 +144,9 @@ pub struct TaskIdentity {
     pub version: Option<u64>,
     /// Creation time.
     pub created: TimeMs,
-    /// Number at the end of the pod's name, where the name has three parts or more: members of one
-    /// role are served in that order.
-    pub index: Option<u64>,
+    /// Number at the end of the pod's name, zero where the name has less than three parts: members of
+    /// one role are served in that order.
+    pub index: u64,
 }
 
 /// Facts about a task that rules and actions read.
@@ -183,14 +185,36 @@ pub struct PrioritySource {
     pub preempts: Option<PreemptionPolicy>,
 }
 
-/// The request in lanes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component, TransparentWrapper)]
-#[repr(transparent)]
-pub struct Request(pub Lanes);
-
-/// The request beyond the lanes.
+/// The request: in lanes, and beyond them. Tasks of a class share it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
-pub struct RequestTail(pub Tail);
+pub struct Request {
+    shared: Arc<Asked>,
+}
+
+/// What a task asks for: in lanes, and beyond them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked(pub Lanes, pub Tail);
+
+impl Asked {
+    /// All of it.
+    pub fn whole(&self) -> ResourceVec {
+        ResourceVec { hot: self.0, tail: self.1.clone() }
+    }
+}
+
+impl From<&ResourceVec> for Request {
+    fn from(request: &ResourceVec) -> Self {
+        Self { shared: Arc::new(Asked(request.hot, request.tail.clone())) }
+    }
+}
+
+impl Deref for Request {
+    type Target = Asked;
+
+    fn deref(&self) -> &Asked {
+        &self.shared
+    }
+}
 
 /// Which job the task belongs to, as what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
@@ -205,11 +229,27 @@ pub struct Membership {
     pub class: ClassId,
 }
 
-/// Labels of the pod, sorted by key.
+/// Labels of the pod, sorted by key. Pods of one job share what is equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
-pub struct Labels(pub Vec<(Name, Name)>);
+pub struct Labels(pub Arc<[(Name, Name)]>);
 
 impl Labels {
+    /// These labels, in the memory of another pod's as far as they are the same.
+    pub fn like(labels: &[(Name, Name)], other: Option<&Self>) -> Self {
+        let Some(other) = other else { return Self(labels.into()) };
+        if *other.0 == *labels {
+            return other.clone();
+        }
+        let shared = |text: &Name, known: Option<&Name>| known.unwrap_or(text).clone();
+        let like = labels.iter().map(|(key, value)| {
+            let at = other.0.binary_search_by(|label| label.0.cmp(key)).ok();
+            let known = at.map(|at| &other.0[at]);
+            let same = known.map(|known| &known.1).filter(|known| *known == value);
+            (shared(key, known.map(|known| &known.0)), shared(value, same))
+        });
+        Self(like.collect())
+    }
+
     /// The value of a label.
     pub fn get(&self, key: &str) -> Option<&Name> {
         self.0.binary_search_by(|label| (*label.0).cmp(key)).ok().map(|at| &self.0[at].1)
@@ -221,11 +261,11 @@ impl Labels {
 pub struct Seat(pub u32);
 
 /// The condition last told of a waiting task: its reason and the code of why it waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ToldWait(pub Option<(&'static str, Reason)>);
 
 /// The last thing a discarded Statement had in mind for the task: kept for reports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LastTransaction(pub Option<Assumption>);
 
 #[cfg(test)]

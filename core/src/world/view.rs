@@ -40,7 +40,7 @@ fn view_pods(
             let job = task.membership.job.and_then(|job| jobs.get(job).ok());
             let verdict = job.as_ref().and_then(|job| job.verdict.0.as_ref());
             let wait = job.as_ref().and_then(|_| Wait::of(&task, verdict));
-            let reservation = task.nomination.0.filter(|_| held).and_then(|record| {
+            let reservation = task.affairs.nomination.0.filter(|_| held).and_then(|record| {
                 Some(ReservationView {
                     node: name(record.node)?,
                     since: record.since,
@@ -72,7 +72,7 @@ fn view_pods(
 
 /// Pods that are leaving each node on which room is held, sorted by key.
 fn leaving(tasks: &Query<'_, '_, Task>) -> BTreeMap<Entity, Vec<ObjectKey>> {
-    let held = tasks.iter().filter_map(|task| task.nomination.0.map(|record| record.node));
+    let held = tasks.iter().filter_map(|task| task.affairs.nomination.0.map(|record| record.node));
     let mut leaving: BTreeMap<Entity, Vec<ObjectKey>> =
         held.map(|node| (node, Vec::new())).collect();
     if leaving.is_empty() {
@@ -119,7 +119,7 @@ impl Wait {
         match task.status().0 {
             TaskStatus::Pending if task.traits.gated => Some(Self::Gated),
             TaskStatus::Pending if verdict.is_none() => None,
-            TaskStatus::Pending if task.last.0.is_some_and(is_place) => Some(Self::ForGang),
+            TaskStatus::Pending if task.affairs.last.0.is_some_and(is_place) => Some(Self::ForGang),
             TaskStatus::Pending => Some(Self::Stuck),
             TaskStatus::Pipelined => Some(Self::ForRoom),
             _ => None,
@@ -196,7 +196,7 @@ fn view_jobs(
         let verdict = job.verdict.0.as_ref()?;
         let waits = verdict.reason == Reason::WaitingForVictims && job.counts.pipelined() > 0;
         let members = job.members.0.iter().filter(|_| waits);
-        let records = members.filter_map(|&task| tasks.get(task).ok()?.nomination.0);
+        let records = members.filter_map(|&task| tasks.get(task).ok()?.affairs.nomination.0);
         let first = records.map(|record| record.until).min();
         let left = first.map(|until| time_left(until, reservations.now));
         Some(format!("{}{}", verdict.message, left.unwrap_or_default()))

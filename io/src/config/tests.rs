@@ -2,7 +2,7 @@
 
 use muster_core::config::catalog;
 use muster_core::config::{
-    ArgumentValue, EvictionMode, Gate, Persistence, PipelineConfig, PluginConfig, Tuning,
+    ArgumentValue, EvictionMode, Gate, Persistence, PipelineConfig, PluginConfig, Tuning, Upkeep,
 };
 use proptest::prelude::*;
 
@@ -81,6 +81,7 @@ fn every_kind_of_argument_and_every_section_is_taken() {
             jobs_per_queue: Some(100),
             period_ms: 90_000,
             eviction: EvictionMode::Evict,
+            upkeep: Upkeep::Mend,
         }
     );
     let warned = |text: &str| parsed.warnings.iter().any(|warning| warning.contains(text));

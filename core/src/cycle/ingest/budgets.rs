@@ -35,7 +35,9 @@ impl Intake<'_, '_> {
             if let Ok(mut item) = self.cluster.tasks.get_mut(task)
                 && !item.identity.uid.is_empty()
             {
-                *item.guards = self.cluster.budgets.guards_of(namespace, &item.labels);
+                let guards = self.cluster.budgets.guards_of(namespace, &item.labels);
+                item.affairs.guards = guards;
+                item.affairs.trim();
             }
             self.cluster.attach(task);
         }

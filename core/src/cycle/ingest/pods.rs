@@ -11,9 +11,9 @@ use crate::ids::{Name, ObjectKey};
 use crate::reservation::Release;
 use crate::resource::ResourceVec;
 use crate::world::{
-    Annotated, Assumed, Assumption, End, GroupRuleId, Guards, JobBackoff, JobKey, Labels,
-    LastTransaction, Membership, Mirror, Observed, PrioritySource, Request, RequestTail, RunsSince,
-    Say, TaskTraits, Timing, ToldWait, VolumeNeeds,
+    Affairs, Annotated, Assumed, Assumption, End, GroupRuleId, Guards, JobBackoff, JobKey, Labels,
+    LastTransaction, Membership, Mirror, Observed, PrioritySource, Rare, RunsSince, Say,
+    TaskTraits, Timing, ToldWait, VolumeNeeds,
 };
 
 /// Priority of a pod nobody gave one, as in Volcano.
@@ -49,15 +49,22 @@ impl Intake<'_, '_> {
         let queue = job.map(|job| self.cluster.job(job).spec.queue);
         let group = queue.and_then(|queue| self.cluster.groups.of(queue));
         let class = self.class_of(facts, &request, group, volumes.needs.clone());
-        self.write_facts(task, facts, request);
+        let siblings = job.map(|job| &self.cluster.job(job).members.0);
+        let sibling = siblings.and_then(|tasks| tasks.iter().copied().find(|&other| other != task));
+        self.write_facts(task, facts, &request, sibling);
         self.observe(task, facts);
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
             *item.membership = Membership { job, role, subgroup: None, class };
-            *item.marks = self.classes.get(class).marks.clone();
+            let class = self.classes.get(class);
+            *item.marks = class.marks.clone();
+            *item.request = class.asked.clone();
         }
         self.write_volumes(task, volumes);
         if let Some(job) = job {
             self.join_subgroup(task, job);
+        }
+        if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
+            item.affairs.trim();
         }
         self.cluster.attach(task);
     }
@@ -157,7 +164,15 @@ impl Intake<'_, '_> {
         item.spec.priority = priority.unwrap_or(0);
     }
 
-    fn write_facts(&mut self, task: Entity, facts: &PodFacts, request: ResourceVec) {
+    fn write_facts(
+        &mut self,
+        task: Entity,
+        facts: &PodFacts,
+        request: &ResourceVec,
+        sibling: Option<Entity>,
+    ) {
+        let sibling = sibling.and_then(|sibling| self.cluster.tasks.get(sibling).ok());
+        let labels = Labels::like(&facts.labels, sibling.map(|task| task.labels));
         let source = PrioritySource {
             explicit: facts.priority,
             class: facts.priority_class.clone(),
@@ -176,12 +191,13 @@ impl Intake<'_, '_> {
             cooldown_ms: facts.cooldown_ms,
             unasked: facts.constraints.unasked,
         };
-        *item.request = Request(request.hot);
-        *item.tail = RequestTail(request.tail);
-        item.labels.0.clone_from(&facts.labels);
-        *item.guards = self.cluster.budgets.guards_of(&facts.key.namespace, &item.labels);
+        *item.labels = labels;
+        let guards = self.cluster.budgets.guards_of(&facts.key.namespace, &item.labels);
+        if guards != item.affairs.guards {
+            item.affairs.guards = guards;
+        }
         item.identity.created = facts.created;
-        item.identity.index = trailing_number(&facts.key.name);
+        item.identity.index = trailing_number(&facts.key.name).unwrap_or(0);
     }
 
     /// The priority of a task: its own, else that of its class, else of the default class.
@@ -229,7 +245,11 @@ impl Intake<'_, '_> {
         item.timing.leaving =
             (leaves || item.assumed.0 == Some(Assumption::Evicting)).then_some(since);
         item.timing.stuck &= item.timing.leaving.is_some();
-        let mut news = mirrored(&mut item.mirror, &before, &observed, first_sight);
+        let mut mirror = item.affairs.mirror;
+        let mut news = mirrored(&mut mirror, &before, &observed, first_sight);
+        if mirror != item.affairs.mirror {
+            item.affairs.mirror = mirror;
+        }
         if *self.role == Role::Follows {
             // Another one decides: what it has written of the pod counts, and nothing else.
             news = News::ALL;
@@ -240,7 +260,7 @@ impl Intake<'_, '_> {
         let job = item.membership.job.filter(|_| confirmed);
         let kept =
             |node: Entity| item.assumed.0.is_some() || held.is_some_and(|it| it.node == node);
-        let end = item.nomination.0.and_then(|record| {
+        let end = item.affairs.nomination.0.and_then(|record| {
             let withdrawn = Some(End::Released(Release::Withdrawn));
             end_of(record.node, &observed).or(withdrawn.filter(|_| !kept(record.node)))
         });
@@ -284,9 +304,10 @@ impl Intake<'_, '_> {
         *item.observed = Observed::default();
         *item.assumed = Assumed(None);
         *item.timing = Timing::default();
-        *item.mirror = Mirror::default();
-        *item.last = LastTransaction(None);
-        *item.told = ToldWait(None);
+        forget_words(&mut item.affairs);
+        if item.affairs.last.0.is_some() {
+            item.affairs.last = LastTransaction(None);
+        }
     }
 
     pub(super) fn pod_gone(&mut self, key: &ObjectKey) {
@@ -297,7 +318,7 @@ impl Intake<'_, '_> {
         self.leave_job_unless(task, None);
         self.forget_pod(task);
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
-        *item.guards = Guards::default();
+        item.affairs.guards = Guards::default();
         self.drop_claims(task);
         self.dirty.vacant.push(task);
     }
@@ -361,14 +382,22 @@ pub(super) fn give_up(mut intake: Intake<'_, '_>) {
             }
         }
         if let Ok(mut item) = cluster.tasks.get_mut(task) {
-            *item.told = ToldWait(None);
-            *item.mirror = Mirror::default();
+            forget_words(&mut item.affairs);
+            item.affairs.trim();
             item.timing.answer_by = None;
         }
     }
     for mut job in &mut cluster.jobs {
+        cluster.agenda.note(job.entity);
         job.identity.announced = None;
         *job.backoff = JobBackoff::default();
+    }
+}
+
+/// Forgets what was told of a pod and what it was asked to say.
+fn forget_words(affairs: &mut Rare<Affairs>) {
+    if affairs.told != ToldWait::default() || affairs.mirror != Mirror::default() {
+        (affairs.told, affairs.mirror) = (ToldWait::default(), Mirror::default());
     }
 }
 

@@ -9,13 +9,12 @@ use crate::delta::{ClusterDelta, DomainMember, PodFacts};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::near::{Marks, Neighbours};
 use crate::world::{
-    Allocatable, Assumed, Attachments, Directory, DomainPath, DomainSpec, DomainSpot, DomainTotals,
-    Guards, Idle, JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobKey,
-    JobMembers, JobOverdue, JobSpec, JobStake, JobVerdict, Labels, LastTransaction, Membership,
-    Mirror, NodeIdentity, NodePlace, NodeRules, NodeTails, Nomination, Observed, Pipelined,
-    PrioritySource, QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse, Releasing,
-    Request, RequestTail, RunsSince, Seat, TaskIdentity, TaskTraits, TaskVolumes, Tenants, Timing,
-    ToldWait, Unasked, Used,
+    Affairs, Allocatable, Assumed, Attachments, Directory, DomainPath, DomainSpec, DomainSpot,
+    DomainTotals, Idle, JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobKey,
+    JobMembers, JobOverdue, JobSpec, JobStake, JobVerdict, Labels, Membership, NodeIdentity,
+    NodePlace, NodeRules, NodeTails, Observed, Pipelined, PrioritySource, QueueDeserved,
+    QueueIdentity, QueueSpec, QueueTerms, QueueUse, Rare, Releasing, Request, RunsSince, Seat,
+    TaskIdentity, TaskTraits, Tenants, Timing, Unasked, Used,
 };
 
 /// Name of the queue every path ends in.
@@ -124,27 +123,20 @@ impl Maker<'_> {
 
     fn task(&mut self, key: &ObjectKey) {
         let world = &mut *self.world;
-        self.directory.tasks.entry_ref(key).or_insert_with(|| {
+        self.directory.tasks.get_or_make(key, |key| {
             let identity = TaskIdentity {
-                key: key.clone(),
+                key,
                 uid: Name::default(),
                 version: None,
                 created: TimeMs::default(),
-                index: None,
+                index: 0,
             };
             let facts = (identity, TaskTraits::default(), PrioritySource::default());
-            let request = (Request::default(), RequestTail::default());
             let place =
                 (Membership::default(), Seat::default(), Labels::default(), Marks::default());
-            let state = (
-                Observed::default(),
-                Assumed::default(),
-                LastTransaction::default(),
-                RunsSince::default(),
-            );
-            let extras = (TaskVolumes::default(), Guards::default(), ToldWait::default());
-            let held = (Nomination::default(), Timing::default(), Mirror::default());
-            world.spawn((facts, request, place, state, extras, held)).id()
+            let state = (Observed::default(), Assumed::default(), RunsSince::default());
+            let held = (Timing::default(), Rare::<Affairs>::default());
+            world.spawn((facts, Request::default(), place, state, held)).id()
         });
     }
 

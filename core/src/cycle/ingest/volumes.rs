@@ -10,7 +10,6 @@ use super::Dirty;
 use super::intake::Intake;
 use crate::delta::{ClaimFacts, ObjectRef, PodFacts, StorageClassFacts, VolumeFacts};
 use crate::ids::{Name, ObjectKey};
-use crate::resource::ResourceVec;
 use crate::world::{Choice, Claimant, Cluster, Pick, Resolved, TaskStatus, TaskVolumes, holds};
 
 impl Intake<'_, '_> {
@@ -62,7 +61,7 @@ impl Intake<'_, '_> {
 
     /// Notes which claims a pod has, and looks at them.
     pub(super) fn pod_claims(&mut self, task: Entity, facts: &PodFacts) -> Resolved {
-        let before = self.cluster.task(task).volumes;
+        let before = &self.cluster.task(task).affairs.volumes;
         if before.claims.is_empty() && facts.claims.is_empty() {
             return Resolved::default();
         }
@@ -77,7 +76,7 @@ impl Intake<'_, '_> {
         let claimant = Claimant { pod: &facts.key, uid: &facts.uid, claims: &facts.claims };
         let resolved = self.cluster.volumes.resolve(claimant);
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
-            item.volumes.claims.clone_from(&facts.claims);
+            item.affairs.volumes.claims.clone_from(&facts.claims);
         }
         resolved
     }
@@ -85,10 +84,13 @@ impl Intake<'_, '_> {
     /// The pod has none of its claims any more.
     pub(super) fn drop_claims(&mut self, task: Entity) {
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
-        let claims = std::mem::take(&mut item.volumes.claims);
+        if item.affairs.volumes.is_nothing() {
+            return;
+        }
+        let claims = std::mem::take(&mut item.affairs.volumes.claims);
         let namespace = item.identity.key.namespace.clone();
-        self.dirty.volumes |= !item.volumes.picks.is_empty();
-        item.volumes.picks.clear();
+        self.dirty.volumes |= !item.affairs.volumes.picks.is_empty();
+        item.affairs.volumes.picks.clear();
         for claim in claims {
             let key = ObjectKey::new(namespace.clone(), claim.name);
             self.cluster.volumes.known.remove_user(&key, task);
@@ -109,7 +111,10 @@ impl Intake<'_, '_> {
         let rules = self.classes.get(item.membership.class).volumes.clone();
         // A volume of a driver is something asked for, as in Volcano.
         item.traits.best_effort &= resolved.needs.attach.is_empty();
-        let volumes = &mut *item.volumes;
+        if resolved == Resolved::default() && item.affairs.volumes.is_nothing() {
+            return;
+        }
+        let volumes = &mut item.affairs.volumes;
         self.dirty.volumes |= !volumes.picks.is_empty() || !resolved.open.is_empty();
         // What it holds stays with the claim it is for; the rest is free when the stock is taken in.
         let pick = |claim: &Name| {
@@ -131,8 +136,8 @@ impl Intake<'_, '_> {
     fn reclass(&mut self, task: Entity) {
         let Ok(item) = self.cluster.tasks.get(task) else { return };
         let (key, uid) = (item.identity.key.clone(), item.identity.uid.clone());
-        let (claims, class) = (item.volumes.claims.clone(), item.membership.class);
-        let request = ResourceVec { hot: item.request.0, tail: item.tail.0.clone() };
+        let (claims, class) = (item.affairs.volumes.claims.clone(), item.membership.class);
+        let request = item.whole_request();
         let resolved =
             self.cluster.volumes.resolve(Claimant { pod: &key, uid: &uid, claims: &claims });
         let needs = resolved.needs.clone();
@@ -198,12 +203,12 @@ fn give_again(
     numbers: &BTreeMap<Name, u32>,
 ) {
     let Ok(mut item) = cluster.tasks.get_mut(task) else { return };
-    let picks = std::mem::take(&mut item.volumes.picks);
+    let picks = std::mem::take(&mut item.affairs.volumes.picks);
     let former = |pick: &Pick| match pick {
         Pick::Found(item) => numbers.get(&before[*item as usize]).map(|&n| Pick::Found(n)),
         other => Some(*other),
     };
-    let wishes = item.volumes.open.len();
+    let wishes = item.affairs.volumes.open.len();
     let waits = item.status().0 == TaskStatus::Pipelined;
     let kept: Option<Vec<Pick>> = picks.iter().map(former).collect();
     match kept.filter(|kept| kept.len() == wishes && cluster.volumes.are_free(kept)) {
@@ -219,8 +224,8 @@ fn holders(cluster: &Cluster<'_, '_>) -> Vec<(bool, ObjectKey, Entity)> {
     let waiting = cluster.volumes.known.waiting_users().into_iter();
     let mut holders: Vec<_> = waiting
         .filter_map(|task| cluster.tasks.get(task).ok())
-        .filter(|task| task.volumes.has_wishes())
-        .filter(|task| holds(task.status().0) || !task.volumes.picks.is_empty())
+        .filter(|task| task.affairs.volumes.has_wishes())
+        .filter(|task| holds(task.status().0) || !task.affairs.volumes.picks.is_empty())
         .map(|task| {
             let waits = task.status().0 == TaskStatus::Pipelined;
             (waits, task.identity.key.clone(), task.entity)

@@ -25,9 +25,10 @@ struct News {
 
 pub(super) fn reflect(scene: &mut Scene<'_, '_>) {
     let mut news = Vec::new();
-    for job in &scene.cluster.jobs {
-        news.extend(news_of(scene, &job));
+    for job in scene.cluster.open_jobs() {
+        news.extend(news_of(scene, &scene.cluster.job(job)));
     }
+    news.sort_by_cached_key(|news| scene.cluster.job(news.job).identity.key.clone());
     for News { job, phase, verdict, report } in news {
         scene.cluster.set_phase(job, phase);
         let mut item = scene.cluster.job_mut(job);
@@ -44,7 +45,7 @@ pub(super) fn reflect(scene: &mut Scene<'_, '_>) {
 }
 
 fn news_of(scene: &Scene<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> Option<News> {
-    let idle = job.counts.pending() + job.counts.pipelined() == 0;
+    let idle = job.counts.waiting() == 0;
     let verdict = idle.then(|| JobVerdict(missing(scene, job)));
     let standing = standing(scene, job, verdict.as_ref().unwrap_or(job.verdict).0.as_ref());
     let phase = phase_of(scene, job, standing);
@@ -89,7 +90,7 @@ fn standing<'a>(
     if counts.ready() >= job.spec.min_available && scene.policies.job_ready(job) {
         return Standing::Ready;
     }
-    let leaving = counts.pending() + counts.pipelined() == 0
+    let leaving = counts.waiting() == 0
         && counts.total[TaskStatus::Releasing as usize] > 0
         && scheduled(scene, job) >= job.spec.min_available;
     match verdict {

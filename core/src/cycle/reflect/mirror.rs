@@ -47,7 +47,7 @@ fn wish(task: &TaskReadOnlyItem<'_, '_>) -> Mirror {
     if !ours || ended || task.observed.deleting {
         return Mirror::default();
     }
-    match (task.assumed.0, task.nomination.0) {
+    match (task.assumed.0, task.affairs.nomination.0) {
         // Whether it stands is known when the bind is answered.
         (Some(Assumption::Binding(_)), Some(_)) => Mirror::default(),
         (_, Some(Reservation { node, evicted, .. })) => Mirror {
@@ -64,12 +64,12 @@ fn wish(task: &TaskReadOnlyItem<'_, '_>) -> Mirror {
 
 fn nominate(scene: &mut Scene<'_, '_>, task: Entity, wish: Say<Entity>) -> Option<Intent> {
     let mut item = scene.cluster.tasks.get_mut(task).ok()?;
-    let said = item.mirror.nominated.or(item.observed.nominated);
+    let said = item.affairs.mirror.nominated.or(item.observed.nominated);
     let node = wish.or(said);
     if said == node {
         return None;
     }
-    item.mirror.nominated = wish;
+    item.affairs.mirror.nominated = wish;
     let (pod, uid) = (item.identity.key.clone(), item.identity.uid.clone());
     let node = node.map(|node| scene.cluster.node(node).identity.name.clone());
     Some(Intent::Nominate { pod, uid, node })
@@ -77,12 +77,12 @@ fn nominate(scene: &mut Scene<'_, '_>, task: Entity, wish: Say<Entity>) -> Optio
 
 fn annotate(scene: &mut Scene<'_, '_>, task: Entity, wish: Say<Annotated>) -> Option<Intent> {
     let mut item = scene.cluster.tasks.get_mut(task).ok()?;
-    let said = item.mirror.annotated.or(item.observed.annotated);
+    let said = item.affairs.mirror.annotated.or(item.observed.annotated);
     let note = wish.or(said);
     if said == note {
         return None;
     }
-    item.mirror.annotated = wish;
+    item.affairs.mirror.annotated = wish;
     let (pod, uid) = (item.identity.key.clone(), item.identity.uid.clone());
     let reservation = note.map(|note| AnnotatedNode {
         node: scene.cluster.node(note.node).identity.name.clone(),
@@ -94,8 +94,10 @@ fn annotate(scene: &mut Scene<'_, '_>, task: Entity, wish: Say<Annotated>) -> Op
 /// Ends all reservations with the cycle, as a scheduler does that keeps them in a copy of the
 /// cluster.
 fn forget_all(scene: &mut Scene<'_, '_>) {
-    let jobs = scene.cluster.jobs.iter().filter(|job| job.counts.pipelined() > 0);
-    let members: Vec<Entity> = jobs.flat_map(|job| job.members.0.iter().copied()).collect();
+    let mut holding = scene.cluster.open_jobs();
+    holding.retain(|&job| scene.cluster.job(job).counts.pipelined() > 0);
+    let members_of = |job| scene.cluster.job(job).members.0.clone();
+    let members: Vec<Entity> = holding.into_iter().flat_map(members_of).collect();
     for task in members {
         if scene.cluster.task(task).status().0 == TaskStatus::Pipelined {
             scene.cluster.assume(task, None);

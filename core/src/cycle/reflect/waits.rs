@@ -14,7 +14,7 @@ use crate::cycle::Outcome;
 use crate::intent::Intent;
 use crate::verdict::Verdict;
 use crate::world::{
-    JobCounts, JobIdentity, JobMembers, JobVerdict, NodeIdentity, Task, ToldWait, Wait,
+    Agenda, JobCounts, JobIdentity, JobMembers, JobVerdict, NodeIdentity, Task, ToldWait, Wait,
 };
 
 /// What is read of a job.
@@ -30,11 +30,13 @@ pub(in crate::cycle) fn tell_waits(
     jobs: Query<'_, '_, Waiting>,
     mut tasks: Query<'_, '_, Task>,
     nodes: Query<'_, '_, &NodeIdentity>,
+    mut agenda: ResMut<'_, Agenda>,
     mut outcome: ResMut<'_, Outcome>,
 ) {
-    for job in &jobs {
+    for &job in agenda.jobs() {
+        let Ok(job) = jobs.get(job) else { continue };
         let stirred = job.counts.is_changed() || job.verdict.is_changed();
-        if !stirred || job.counts.pending() + job.counts.pipelined() == 0 {
+        if !stirred || job.counts.waiting() == 0 {
             continue;
         }
         let verdict = job.verdict.0.as_ref();
@@ -43,7 +45,7 @@ pub(in crate::cycle) fn tell_waits(
             let Ok(item) = tasks.get(task) else { continue };
             let wait = Wait::of(&item, verdict).filter(|wait| wait.condition().is_some());
             let class = wait.and_then(|wait| Some((wait.condition()?, wait.code(verdict))));
-            if item.told.0 == class {
+            if item.affairs.told.0 == class {
                 continue;
             }
             if let (Some(wait), Some((reason, code))) = (wait, class) {
@@ -58,7 +60,8 @@ pub(in crate::cycle) fn tell_waits(
                 });
             }
             if let Ok(mut item) = tasks.get_mut(task) {
-                *item.told = ToldWait(class);
+                item.affairs.told = ToldWait(class);
+                item.affairs.trim();
             }
         }
     }

@@ -331,3 +331,34 @@ proptest! {
         }
     }
 }
+
+/// Amounts as clusters have them, with a node now and then that has none of something or is over.
+fn any_room() -> impl Strategy<Value = [Lanes; 2]> {
+    let whole = prop_oneof![9 => 1_i64..1 << 45, 1 => 0_i64..4];
+    prop::array::uniform8((whole, 0_i64..1200)).prop_map(|lanes| {
+        let used = lanes.map(|(whole, part)| (i128::from(whole) * i128::from(part) / 1000) as i64);
+        [Lanes(used), Lanes(lanes.map(|(whole, _)| whole))]
+    })
+}
+
+proptest! {
+    #[test]
+    fn rows_score_the_same_alone_and_among_others(
+        rows in prop::collection::vec(any_room(), 0..24),
+        request in prop::array::uniform8(0_i64..1 << 40).prop_map(Lanes),
+        weights in prop::array::uniform8(0_i64..4),
+    ) {
+        let [used, whole] = [0, 1].map(|at| rows.iter().map(|row| row[at]).collect::<Vec<_>>());
+        let kernels: [Kernel; 3] = [least_requested, most_requested, |request, _, weight, used, whole, out| {
+            balanced(request, &[CPU, MEMORY], weight, used, whole, out);
+        }];
+        for kernel in kernels {
+            let (mut together, mut alone) = (vec![5; rows.len()], vec![5; rows.len()]);
+            kernel(&request, &weights, 2, &used, &whole, &mut together);
+            for (row, out) in alone.chunks_mut(1).enumerate() {
+                kernel(&request, &weights, 2, &used[row..=row], &whole[row..=row], out);
+            }
+            prop_assert_eq!(together, alone);
+        }
+    }
+}

@@ -65,7 +65,7 @@ impl Tally {
     fn of(cluster: &Cluster<'_, '_>) -> Self {
         let mut tally = Self::default();
         for task in &cluster.tasks {
-            let Some(rules) = &task.volumes.rules else { continue };
+            let Some(rules) = &task.affairs.volumes.rules else { continue };
             let (status, Some(node)) = task.status() else { continue };
             let leaves = status == TaskStatus::Releasing && !task.timing.stuck;
             for &(driver, count) in &rules.attach {
@@ -74,7 +74,7 @@ impl Tally {
             for &claim in &rules.exclusive {
                 add(tally.used.entry(claim).or_default(), status, leaves, 1);
             }
-            for (pick, wish) in task.volumes.picks.iter().zip(&rules.wishes) {
+            for (pick, wish) in task.affairs.volumes.picks.iter().zip(&rules.wishes) {
                 if let Some(id) = wish.shared.filter(|_| *pick != Pick::Nothing) {
                     *tally.holders.entry(id).or_default() += 1;
                 }

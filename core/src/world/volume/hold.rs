@@ -28,15 +28,15 @@ pub(crate) enum Choice<'a> {
 impl Cluster<'_, '_> {
     /// What a task holds; empty for most.
     pub(crate) fn picks(&self, task: Entity) -> Vec<Pick> {
-        self.tasks.get(task).map_or_else(|_| Vec::new(), |task| task.volumes.picks.clone())
+        self.tasks.get(task).map_or_else(|_| Vec::new(), |task| task.affairs.volumes.picks.clone())
     }
 
     /// Gives back what a task holds and takes what it needs where it is now.
     pub(crate) fn repick(&mut self, task: Entity, choice: Choice<'_>) {
         let Ok(mut item) = self.tasks.get_mut(task) else { return };
         let (status, home) = item.status();
-        let volumes = &mut *item.volumes;
-        let Some(rules) = volumes.rules.clone() else { return };
+        let Some(rules) = item.affairs.volumes.rules.clone() else { return };
+        let volumes = &mut item.affairs.volumes;
         let mut ground = Ground { volumes: &mut self.volumes, log: &mut self.log, rows: 0 };
         ground.rows = self.nodes.iter().len() as u32;
         ground.give_back(&rules, &mut volumes.picks);

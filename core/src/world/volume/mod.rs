@@ -111,7 +111,7 @@ impl Volumes {
 }
 
 /// The claims of a task, and the volumes it got for those that had none.
-#[derive(Clone, Debug, Default, Component)]
+#[derive(Clone, Debug, Default)]
 pub struct TaskVolumes {
     /// Its claims.
     pub claims: Vec<PodClaim>,
@@ -128,6 +128,17 @@ pub struct TaskVolumes {
 }
 
 impl TaskVolumes {
+    /// Are there neither claims nor anything that came of them?
+    pub(crate) fn is_nothing(&self) -> bool {
+        let Self { claims, trouble, open, kept, rules, picks } = self;
+        claims.is_empty()
+            && trouble.is_none()
+            && open.is_empty()
+            && kept.is_empty()
+            && rules.is_none()
+            && picks.is_empty()
+    }
+
     /// Has it wishes that a node must meet?
     pub fn has_wishes(&self) -> bool {
         self.rules.as_ref().is_some_and(|rules| !rules.wishes.is_empty())

@@ -1,0 +1,125 @@
+//! What can be asked for on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+use muster_benches::flamegraph;
+use muster_benches::fleet::{Fleet, NODE};
+
+use crate::report::Output;
+
+const EXAMPLES: &str = "\
+Examples:
+  scale --nodes 100000 --gangs 100 --members 1000 --naive 100 -o json
+  scale --nodes 5000 --gangs 10000 --members 1 --classes 10000
+  scale --nodes 100000 --gangs 10 --members 100 --running 1000000
+  scale --case reclaim -o json
+
+Exit codes: 0 done, 1 an answer was wrong, 2 bad usage.";
+
+/// Measures whole cycles of the scheduler on a cluster made for the purpose.
+#[derive(Debug, Parser)]
+#[command(name = "scale", after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// Nodes of 32 cores, 128 GiB and 8 GPUs.
+    #[arg(long, default_value_t = 1_000)]
+    nodes: usize,
+    /// Gangs that wait.
+    #[arg(long, default_value_t = 10)]
+    gangs: usize,
+    /// Pods of each gang, all needed.
+    #[arg(long, default_value_t = 100)]
+    members: usize,
+    /// Different requests among the gangs.
+    #[arg(long, default_value_t = 3)]
+    classes: usize,
+    /// Pods that run already.
+    #[arg(long, default_value_t = 0)]
+    running: usize,
+    /// Queues the gangs are dealt out to.
+    #[arg(long, default_value_t = 1)]
+    queues: usize,
+    /// Threads of the pool; one a core if not given.
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Pods placed once more by a twin that looks at every node for each of them.
+    #[arg(long, value_name = "PODS", default_value_t = 0)]
+    pub(crate) naive: usize,
+    /// Draws what the large cycle (or the cycles of a case) spent its time on.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) flamegraph: Option<PathBuf>,
+    /// A fixed case instead: only `--threads`, `--flamegraph` and `-o` count.
+    #[arg(long)]
+    pub(crate) case: Option<Case>,
+    /// How to print the figures.
+    #[arg(short, long, value_enum, default_value_t = Output::Table)]
+    pub(crate) output: Output,
+}
+
+/// A case of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Case {
+    /// A gang nobody can make room for: how long "no" takes.
+    Unschedulable,
+    /// One queue takes back a whole cluster from another.
+    Reclaim,
+}
+
+/// Most nodes or pods that can be asked for: rows are numbered in 32 bits.
+const MOST: usize = 100_000_000;
+
+impl Options {
+    /// What is wrong with the numbers, if anything.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let least = [
+            ("--nodes", self.nodes),
+            ("--gangs", self.gangs),
+            ("--members", self.members),
+            ("--classes", self.classes),
+            ("--queues", self.queues),
+            ("--threads", self.threads()),
+        ];
+        for (name, value) in least {
+            if value == 0 || value > MOST {
+                return Err(format!("{name} must be from 1 to {MOST}, not {value}"));
+            }
+        }
+        let pods = self.gangs.saturating_mul(self.members);
+        if pods > MOST {
+            return Err(format!("--gangs times --members is {pods} pods; {MOST} is the limit"));
+        }
+        if self.classes > self.gangs {
+            let Self { classes, gangs, .. } = self;
+            return Err(format!("--classes {classes} needs as many --gangs, not {gangs}"));
+        }
+        if self.naive > pods {
+            return Err(format!("--naive {} is more than the {pods} pods that wait", self.naive));
+        }
+        // Pods that run ask for up to three cores.
+        let room = self.nodes.saturating_mul(NODE[0] as usize / 3);
+        if self.running > room {
+            return Err(format!("--running {} does not fit; {room} do", self.running));
+        }
+        Ok(())
+    }
+
+    /// Threads of the pool.
+    pub(crate) fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.unwrap_or_else(cores)
+    }
+
+    /// Runs something, under the profiler if that was asked for.
+    pub(crate) fn profiled<T>(&self, run: impl FnOnce() -> T) -> Result<T, String> {
+        match &self.flamegraph {
+            Some(file) => flamegraph(file, run),
+            None => Ok(run()),
+        }
+    }
+
+    /// The cluster asked for.
+    pub(crate) fn fleet(&self) -> Fleet {
+        let Self { nodes, gangs, members, classes, running, queues, .. } = *self;
+        Fleet { nodes, gangs, members, classes, running, queues }
+    }
+}

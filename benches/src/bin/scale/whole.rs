@@ -1,0 +1,174 @@
+//! One large cycle, then the small ones after it.
+
+use std::hash::{Hash, Hasher};
+use std::time::Duration;
+
+use muster::config::default_config;
+use muster_benches::echo::Echo;
+use muster_benches::fleet::{Fleet, running_pod, waiting_pod};
+use muster_benches::memory::{Counting, resident_mib};
+use muster_core::config::Upkeep;
+use muster_core::delta::{ClusterDelta, PodPhase};
+use muster_core::intent::{Decision, DecisionOp, Intent};
+
+use crate::options::Options;
+use crate::report::{Whole, rounded};
+use crate::rig::{Rig, count, median, micros, millis};
+
+/// Pods told in one batch at the start.
+const BATCH: usize = 100_000;
+/// Cycles of which the middle one counts.
+const ROUNDS: usize = 15;
+/// Pods that end, and pods that come, before each small cycle.
+const CHURN: usize = 50;
+/// Cycles after which everything must have come to rest.
+const CYCLES_MAX: usize = 20;
+
+pub(crate) fn measure(options: &Options) -> Result<Whole, String> {
+    let (fleet, threads) = (options.fleet(), options.threads());
+    let mut rig = Rig::new(&default_config().config, threads);
+    let mut echo = Echo::default();
+    let start = start(&mut rig, fleet, &mut echo);
+    let waiting = fleet.waiting();
+    echo.note(&waiting);
+    let ingest = start.time + rig.ingest(waiting);
+    eprintln!("ingest   {:>10.1} ms", millis(ingest));
+    let (outcome, cycle) = options.profiled(|| rig.cycle(Vec::new()))?;
+    let placed = count(&outcome.decisions, DecisionOp::Bind);
+    let digest = digest(&outcome.decisions);
+    eprintln!("cycle    {:>10.1} ms  decisions {digest:016x}", millis(cycle));
+    come_to_rest(&mut rig, &mut echo, &outcome.intents)?;
+    let idle = idle(&mut rig)?;
+    let small = churn(&mut rig, &mut echo, fleet)?;
+    eprintln!("delta100 {:>10.1} us", micros(small));
+    let rss_mib = resident_mib();
+    rig.audit()?;
+    drop((rig, echo));
+    let naive = match options.naive {
+        0 => None,
+        pods => Some(naive(fleet, threads, pods)?),
+    };
+    Ok(Whole {
+        nodes: fleet.nodes,
+        tasks: fleet.waiting_pods(),
+        placed,
+        cycle_ms: rounded(millis(cycle)),
+        tasks_per_sec: rounded(placed as f64 / cycle.as_secs_f64()),
+        naive_tasks_per_sec: naive.map(rounded),
+        idle_cycle_us: rounded(micros(idle)),
+        delta_100_cycle_us: rounded(micros(small)),
+        ingest_ms: rounded(millis(ingest)),
+        rss_mib,
+        bytes_per_pod: start.bytes_per_pod.map(rounded),
+        threads,
+    })
+}
+
+/// What it took to know the cluster before anything waits.
+struct Start {
+    time: Duration,
+    bytes_per_pod: Option<f64>,
+}
+
+/// Tells the scheduler all nodes, queues and running pods. The echo keeps those that will end.
+fn start(rig: &mut Rig, fleet: Fleet, echo: &mut Echo) -> Start {
+    let mut time = rig.ingest(fleet.ground());
+    let before = Counting::live();
+    let (mut pods, mut noted, mut outside) = (0, 0, 0);
+    for batch in fleet.running(BATCH) {
+        pods += batch.iter().filter(|delta| matches!(delta, ClusterDelta::Pod(_))).count();
+        let live = Counting::live();
+        if noted < ROUNDS * CHURN {
+            let ending = &batch[..batch.len().min(2 * ROUNDS * CHURN)];
+            echo.note(ending);
+            noted += ending.len();
+        }
+        // What the echo keeps is not the scheduler's.
+        outside += Counting::live() - live;
+        time += rig.ingest(batch);
+        eprintln!("{pods} pods run ({:.1} ms so far)", millis(time));
+    }
+    let grown = Counting::live() - before - outside;
+    Start { time, bytes_per_pod: (pods > 0).then(|| grown as f64 / pods as f64) }
+}
+
+/// Tells the scheduler of its own calls until it makes none any more.
+fn come_to_rest(rig: &mut Rig, echo: &mut Echo, intents: &[Intent]) -> Result<(), String> {
+    let mut answers = echo.answers(intents);
+    for _ in 0..CYCLES_MAX {
+        let (outcome, _) = rig.cycle(answers);
+        answers = echo.answers(&outcome.intents);
+        if answers.is_empty() && outcome.decisions.is_empty() {
+            return Ok(());
+        }
+    }
+    Err(format!("the scheduler still decides after {CYCLES_MAX} cycles without news"))
+}
+
+/// A cycle in which nothing changed.
+fn idle(rig: &mut Rig) -> Result<Duration, String> {
+    let mut times = Vec::new();
+    for _ in 0..ROUNDS {
+        let (outcome, time) = rig.cycle(Vec::new());
+        if !outcome.intents.is_empty() {
+            return Err("a cycle without news decided something".into());
+        }
+        times.push(time);
+    }
+    Ok(median(times))
+}
+
+/// A cycle after some pods ended and as many came.
+fn churn(rig: &mut Rig, echo: &mut Echo, fleet: Fleet) -> Result<Duration, String> {
+    let mut times = Vec::new();
+    for round in 0..ROUNDS {
+        let first = round * CHURN;
+        let ends = (first..first + CHURN).filter_map(|index| {
+            let pod =
+                if fleet.running == 0 { waiting_pod(fleet, index) } else { running_pod(index) };
+            echo.change(&pod, |facts| facts.phase = PodPhase::Succeeded)
+        });
+        let mut deltas: Vec<ClusterDelta> = ends.collect();
+        let comes = fleet.newcomers(round, CHURN);
+        echo.note(&comes);
+        deltas.extend(comes);
+        let (outcome, time) = rig.cycle(deltas);
+        times.push(time);
+        come_to_rest(rig, echo, &outcome.intents)?;
+    }
+    Ok(median(times))
+}
+
+/// Tasks a second of the twin that looks at every node for each of them: on the first gangs that wait,
+/// cut down to so many pods. Its decisions must be those of a scheduler that does not.
+fn naive(fleet: Fleet, threads: usize, pods: usize) -> Result<f64, String> {
+    let members = pods.min(fleet.members);
+    let part = Fleet { gangs: pods / members, members, ..fleet };
+    let run = |upkeep: Upkeep| {
+        let mut config = default_config().config;
+        config.tuning.upkeep = upkeep;
+        let mut rig = Rig::new(&config, threads);
+        start(&mut rig, fleet, &mut Echo::default());
+        rig.ingest(part.waiting());
+        let (outcome, time) = rig.cycle(Vec::new());
+        let placed = count(&outcome.decisions, DecisionOp::Bind);
+        eprintln!("{upkeep:?}: {:.1} ms for {placed} pods", millis(time));
+        (outcome.decisions, placed as f64 / time.as_secs_f64())
+    };
+    let (expected, _) = run(Upkeep::Mend);
+    let (found, speed) = run(Upkeep::Rescan);
+    match found.iter().zip(&expected).find(|(found, expected)| found != expected) {
+        Some((found, expected)) => Err(format!("the twin decides {found:?}, not {expected:?}")),
+        None if found.len() != expected.len() => Err("the twin decides more or less".into()),
+        None => Ok(speed),
+    }
+}
+
+/// A number that is the same for the same decisions.
+fn digest(decisions: &[Decision]) -> u64 {
+    let mut hasher = rustc_hash::FxHasher::default();
+    for decision in decisions {
+        (decision.op.as_str(), &decision.pod, &decision.node).hash(&mut hasher);
+    }
+    hasher.finish()
+}

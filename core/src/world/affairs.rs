@@ -1,0 +1,53 @@
+//! What is going on about a task, as long as anything is: nothing for most of those that run.
+
+use super::budget::Guards;
+use super::rare::Nothing;
+use super::reservation::{Mirror, Nomination};
+use super::task::{LastTransaction, ToldWait};
+use super::volume::TaskVolumes;
+use crate::world::Say;
+
+/// Matters that concern few tasks at a time.
+#[derive(Clone, Debug, Default)]
+pub struct Affairs {
+    /// Room held for it.
+    pub nomination: Nomination,
+    /// What its pod was asked to say of that and does not say yet.
+    pub mirror: Mirror,
+    /// What was told of its waiting.
+    pub told: ToldWait,
+    /// What the last attempt had in mind for it.
+    pub last: LastTransaction,
+    /// Its claims.
+    pub volumes: TaskVolumes,
+    /// Budgets that guard it.
+    pub guards: Guards,
+}
+
+impl Nothing for Affairs {
+    const NOTHING: &'static Self = &Self {
+        nomination: Nomination(None),
+        mirror: Mirror { nominated: Say::Anything, annotated: Say::Anything },
+        told: ToldWait(None),
+        last: LastTransaction(None),
+        volumes: TaskVolumes {
+            claims: Vec::new(),
+            trouble: None,
+            open: Vec::new(),
+            kept: Vec::new(),
+            rules: None,
+            picks: Vec::new(),
+        },
+        guards: Guards(Vec::new()),
+    };
+
+    fn is_nothing(&self) -> bool {
+        let Self { nomination, mirror, told, last, volumes, guards } = self;
+        *nomination == Nomination::default()
+            && *mirror == Mirror::default()
+            && *told == ToldWait::default()
+            && *last == LastTransaction::default()
+            && volumes.is_nothing()
+            && guards.0.is_empty()
+    }
+}

@@ -1,0 +1,81 @@
+//! Jobs there may be something to do for, so that no stage looks at all of them.
+//!
+//! A job comes onto the agenda whenever one of its columns is written, and stays as long as it waits
+//! for anything: admission, room, the end of a pause. What is not on it is as it was when it was last
+//! looked at.
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::Resource;
+
+/// The jobs, in no particular order and some of them several times.
+#[derive(Debug, Default, Resource)]
+pub struct Agenda {
+    jobs: Vec<Entity>,
+    /// So many at the front are sorted, each once.
+    sorted: usize,
+}
+
+/// Entries not sorted in yet from which on it is worth the while.
+const LOOSE_MAX: usize = 4_096;
+
+impl Agenda {
+    /// Puts a job onto the agenda.
+    pub fn note(&mut self, job: Entity) {
+        // The tasks of one job are mostly written one after the other.
+        if self.jobs.last() != Some(&job) {
+            self.jobs.push(job);
+        }
+    }
+
+    /// Every job on the agenda, each once, in an order that is the same for the same history. Some may
+    /// be gone by now.
+    pub fn jobs(&mut self) -> &[Entity] {
+        if self.sorted < self.jobs.len() {
+            self.jobs.sort_unstable();
+            self.jobs.dedup();
+            self.sorted = self.jobs.len();
+        }
+        &self.jobs
+    }
+
+    /// Takes jobs off that need not be looked at before something is written.
+    pub fn retain(&mut self, keep: impl FnMut(&Entity) -> bool) {
+        self.jobs();
+        self.jobs.retain(keep);
+        self.sorted = self.jobs.len();
+    }
+
+    /// Keeps the list short while nobody works through it.
+    pub fn tidy(&mut self) {
+        if self.jobs.len() - self.sorted > self.sorted + LOOSE_MAX {
+            self.jobs();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_on_it_once_however_often_it_was_noted() {
+        let job = |index| Entity::from_raw_u32(index).expect("not the last number");
+        let mut agenda = Agenda::default();
+        for index in [3, 1, 1, 3, 2, 3] {
+            agenda.note(job(index));
+        }
+        assert_eq!(agenda.jobs().len(), 3);
+        agenda.retain(|&it| it != job(1));
+        agenda.note(job(2));
+        agenda.note(job(1));
+        let mut expected = [job(1), job(2), job(3)];
+        expected.sort_unstable();
+        assert_eq!(agenda.jobs(), expected);
+        for _ in 0..LOOSE_MAX {
+            agenda.note(job(2));
+            agenda.note(job(3));
+        }
+        agenda.tidy();
+        assert_eq!(agenda.jobs.len(), 3);
+    }
+}
