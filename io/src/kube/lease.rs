@@ -136,12 +136,11 @@ impl Candidate {
         match result {
             Ok(Ok(Hold::Ours)) => self.lead(begun).await,
             Ok(Ok(Hold::Others)) => self.step_down("another process holds it").await,
-            Ok(Ok(Hold::Unsure)) => self.step_down_if_due().await,
             Ok(Err(error)) => {
                 warn!(%error, "the lease cannot be reached");
                 self.step_down_if_due().await;
             }
-            Err(_) => self.step_down_if_due().await,
+            Ok(Ok(Hold::Unsure)) | Err(_) => self.step_down_if_due().await,
         }
     }
 
