@@ -160,7 +160,7 @@ fn a_scheduler_that_may_read_nothing_says_so_and_begins_when_it_may() {
         space.create_pod("waits", SCHEDULER, one_cpu()).await;
         let account = space.plane().kubeconfig(User::Somebody);
         let muster = Muster::start_as(PROGRAM, space, "muster", &account, &[]);
-        muster.says("cannot list resource").await;
+        muster.says("is forbidden").await;
         let (status, unread) = muster.get("/readyz");
         assert!(status == 503 && unread.contains("Pod"), "{status}: {unread}");
         assert_eq!(muster.get("/healthz").0, 200);

@@ -71,7 +71,7 @@ pub(crate) async fn measure(size: &Size, time: Duration) -> Result<Idle, E2eErro
         time,
         start_cpu,
         start_time,
-        cpu: usage.cpu - used.cpu,
+        cpu: usage.cpu.saturating_sub(used.cpu),
         memory_mib: usage.memory_mib(),
         lease_renewals: written.of("PUT leases"),
         writes: written.of_schedulers(),

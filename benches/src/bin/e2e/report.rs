@@ -79,14 +79,14 @@ fn race_table(race: &Race) -> String {
     let names = Subject::ALL.map(|subject| right(subject.name()));
     table.set_header(std::iter::once(Cell::new("")).chain(names));
     for (_, title, figure) in FIGURES {
-        let value = |at| median(race, at, figure).map_or_else(String::new, |value| plain(value));
+        let value = |at| median(race, at, figure).map_or_else(String::new, plain);
         let cells = (0..Subject::ALL.len()).map(|at| right(&value(at)));
         table.add_row(std::iter::once(Cell::new(title)).chain(cells));
     }
     let size = race.size;
     let gangs = if size.gang > 1 { format!(" in gangs of {}", size.gang) } else { String::new() };
     let runs = race.runs.len();
-    let rate = |at| median(race, at, FIGURES[0].2);
+    let speed = |at| median(race, at, FIGURES[0].2);
     let cpu = |at| median(race, at, FIGURES[1].2);
     let ratio = |ours: Option<f64>, theirs: Option<f64>| match ours.zip(theirs) {
         Some((ours, theirs)) if theirs > 0.0 => ours / theirs * 100.0,
@@ -97,7 +97,7 @@ fn race_table(race: &Race) -> String {
          pods/s, {:.0} % of kube-scheduler's CPU time",
         size.nodes,
         size.pods,
-        ratio(rate(1), rate(0)),
+        ratio(speed(1), speed(0)),
         ratio(cpu(1), cpu(2)),
     )
 }

@@ -17,7 +17,7 @@ use crate::console::Step;
 use crate::fleet::pods_path;
 
 /// Longest wait for another pod to get its node.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// As much of a pod as is looked at.
 #[derive(Clone, Deserialize)]
