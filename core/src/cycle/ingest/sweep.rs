@@ -58,7 +58,9 @@ fn drop_unused_classes(world: &mut World) {
     let in_use: Vec<ClassId> = tasks.iter(world).map(|membership| membership.class).collect();
     let gone = world.resource_mut::<Classes>().keep_only(in_use.into_iter());
     let mut rankings = world.resource_mut::<Rankings>();
-    gone.into_iter().for_each(|class| rankings.forget(class));
+    for class in gone {
+        rankings.forget(class);
+    }
 }
 
 /// Removes the entity if nothing needs it, and marks what that touches.
