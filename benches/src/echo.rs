@@ -19,7 +19,7 @@ impl Echo {
         for delta in deltas {
             match delta {
                 ClusterDelta::Pod(facts) => {
-                    drop(self.pods.insert(facts.key.clone(), facts.clone()))
+                    self.pods.insert(facts.key.clone(), facts.clone());
                 }
                 ClusterDelta::PodGroup(facts) => {
                     self.groups.insert(facts.key.clone(), facts.clone());

@@ -59,7 +59,7 @@ impl Fleet {
             let created = TimeMs(gang as i64);
             let queue = queue_name(gang % self.queues.max(1));
             deltas.push(group(&name, created, queue, self.members as u32, None));
-            let request = self.request_of(gang % self.classes.max(1));
+            let request = Self::request_of(gang % self.classes.max(1));
             for member in 0..self.members {
                 let pod = Pod { gang: &name, member, created, request: &request, node: None };
                 deltas.push(pod.delta());
@@ -74,14 +74,14 @@ impl Fleet {
         let created = TimeMs((self.gangs + round) as i64);
         let queue = queue_name(round % self.queues.max(1));
         let mut deltas = vec![group(&name, created, queue, members as u32, None)];
-        let request = &self.request_of(0);
+        let request = &Self::request_of(0);
         let pod = |member| Pod { gang: &name, member, created, request, node: None }.delta();
         deltas.extend((0..members).map(pod));
         deltas
     }
 
     /// What the pods of a class ask for: no two classes the same.
-    fn request_of(self, class: usize) -> ResourceList {
+    fn request_of(class: usize) -> ResourceList {
         let mut request = amounts(&[("cpu", 1 + class as i64 % 2), ("pods", 1)]);
         let memory = Quantity::from_units((1 << 30) + ((class as i64) << 12));
         request.push(("memory".into(), memory));

@@ -229,6 +229,12 @@ impl Scheduler {
 
     /// The world itself, for tests that look inside.
     #[cfg(test)]
+    pub(crate) fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The same, when the scheduler is not needed any more.
+    #[cfg(test)]
     pub(crate) fn into_world(self) -> World {
         self.world
     }

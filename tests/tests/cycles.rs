@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use muster_core::config::Tuning;
+use muster_core::config::{Tuning, Upkeep};
 use muster_core::delta::{ClusterDelta, GroupPhase, PodGroupFacts, TierRef, TopologyMode};
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::intent::{Decision, DecisionOp, Intent};
@@ -219,6 +219,18 @@ proptest! {
         config.tuning = Tuning { rows_per_block, parallel_threshold: 1, ..config.tuning };
         let together = story(&mut Scheduler::new(&config, pool(4)), &objects, dice)?;
         prop_assert_eq!(alone, together);
+    }
+
+    #[test]
+    fn looking_at_every_node_for_every_task_changes_nothing(
+        objects in any_cluster(),
+        dice in any_dice(),
+    ) {
+        let mut config = everything();
+        let mended = story(&mut scheduler(&config), &objects, dice.clone())?;
+        config.tuning.upkeep = Upkeep::Rescan;
+        let rescanned = story(&mut scheduler(&config), &objects, dice)?;
+        prop_assert_eq!(mended, rescanned);
     }
 
     #[test]

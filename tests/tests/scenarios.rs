@@ -8,6 +8,7 @@ use muster::sim::load::load_all;
 use muster::sim::report::write_json;
 use muster::sim::run::{Narration, RunResult, run};
 use muster::sim::scenario::Scenario;
+use muster_core::config::Upkeep;
 use muster_core::intent::DecisionOp;
 use muster_tests::policy::pool;
 
@@ -26,6 +27,10 @@ fn short_name(scenario: &Scenario) -> String {
 }
 
 fn play(scenario: &Scenario, threads: usize) -> RunResult {
+    play_with(scenario, threads, Upkeep::Mend)
+}
+
+fn play_with(scenario: &Scenario, threads: usize, upkeep: Upkeep) -> RunResult {
     let parsed = match &scenario.config {
         Some(text) => config::parse("config", text).unwrap_or_else(|errors| panic!("{errors}")),
         None => config::default_config(),
@@ -34,6 +39,7 @@ fn play(scenario: &Scenario, threads: usize) -> RunResult {
     let mut config = parsed.config;
     config.tuning.parallel_threshold = 1;
     config.tuning.rows_per_block = 1;
+    config.tuning.upkeep = upkeep;
     run(scenario, &config, &pool(threads), Narration::Silent, &mut |_, _| {})
 }
 
@@ -104,15 +110,7 @@ fn what_evicts_comes_to_rest_though_victims_come_back() {
 #[test]
 fn one_thread_and_many_give_the_same_bytes() {
     for scenario in all() {
-        let [one, many] = [1, 4].map(|threads| {
-            let mut result = play(&scenario, threads);
-            for cycle in &mut result.cycles {
-                cycle.duration_us = 0;
-            }
-            let mut bytes = Vec::new();
-            write_json(&result, &mut bytes).expect("memory takes it");
-            bytes
-        });
+        let [one, many] = [1, 4].map(|threads| bytes(play(&scenario, threads)));
         assert!(one == many, "{} differs", short_name(&scenario));
     }
 }
@@ -136,4 +134,23 @@ fn room_that_is_held_costs_fewer_victims_than_room_that_is_forgotten() {
     // A rack of sixteen pods for each wide gang, and one pod for each small job.
     assert_eq!(held, 13 * 16 + 13, "no victim is taken for nothing");
     assert!(forgotten > held, "{forgotten} pods are evicted if room is not held");
+}
+
+#[test]
+fn looking_at_every_node_for_every_task_gives_the_same_bytes() {
+    for scenario in all() {
+        let [mended, rescanned] =
+            [Upkeep::Mend, Upkeep::Rescan].map(|upkeep| bytes(play_with(&scenario, 1, upkeep)));
+        assert!(mended == rescanned, "{} differs", short_name(&scenario));
+    }
+}
+
+/// The result as it is printed, times left out.
+fn bytes(mut result: RunResult) -> Vec<u8> {
+    for cycle in &mut result.cycles {
+        cycle.duration_us = 0;
+    }
+    let mut bytes = Vec::new();
+    write_json(&result, &mut bytes).expect("memory takes it");
+    bytes
 }

@@ -11,6 +11,9 @@ pub use ranking::{Ranking, Rules};
 pub use rankings::Rankings;
 pub use selector::{Matcher, ToleranceSet};
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use bevy_ecs::prelude::Resource;
@@ -100,6 +103,9 @@ impl Reads {
     }
 }
 
+/// Classes without tasks that are kept in case such tasks come again, beyond as many as are in use.
+const UNUSED_MAX: usize = 4_096;
+
 /// What a class is made from: equal origins are one class.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Origin {
@@ -124,12 +130,17 @@ pub(crate) struct Asks {
     pub(crate) volumes: VolumeNeeds,
 }
 
-/// Every class met so far. Classes are made while deltas are taken in; a cycle only reads them.
+/// Every class met so far. Classes are made and dropped while deltas are taken in; a cycle only reads
+/// them.
 #[derive(Debug, Default, Resource)]
 pub struct Classes {
     reads: Reads,
     by_origin: HashMap<Arc<Origin>, ClassId, FxBuildHasher>,
-    list: Vec<Class>,
+    /// By number; none where a class was dropped and its number is free.
+    list: Vec<Option<Box<Class>>>,
+    free: Vec<ClassId>,
+    /// Classes that were in use when that was last looked at.
+    used: usize,
     /// State of the rules of others all classes know of.
     near_version: u32,
 }
@@ -153,10 +164,13 @@ impl Classes {
         if let Some(&id) = self.by_origin.get(&origin) {
             return id;
         }
-        let id = ClassId(self.list.len() as u32);
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.list.push(None);
+            ClassId(self.list.len() as u32 - 1)
+        });
         let origin = Arc::new(origin);
         let Asks { request, constraints, group_rule, matched, volumes } = &origin.asks;
-        self.list.push(Class {
+        self.list[id.0 as usize] = Some(Box::new(Class {
             request: request.clone(),
             asked: Request::from(request),
             nodes: Matcher::compile(constraints, symbols),
@@ -170,7 +184,7 @@ impl Classes {
             volumes: (!volumes.is_empty())
                 .then(|| Arc::new(VolumeRules::compile(volumes, symbols))),
             origin: Arc::clone(&origin),
-        });
+        }));
         self.by_origin.insert(origin, id);
         id
     }
@@ -222,7 +236,7 @@ impl Classes {
         if self.near_version == near.version() {
             return;
         }
-        for class in &mut self.list {
+        for class in self.list.iter_mut().flatten() {
             let Origin { asks: Asks { constraints, matched, .. }, own } = &*class.origin;
             // A class with a selector out of use has no tasks any more.
             if matched.is_empty() || !own.iter().all(|&selector| near.is_live(selector)) {
@@ -243,17 +257,43 @@ impl Classes {
 
     /// The class of a number.
     pub fn get(&self, id: ClassId) -> &Class {
-        &self.list[id.0 as usize]
+        self.list[id.0 as usize].as_ref().expect("a class is dropped only when no task has it")
     }
 
     /// Number of classes.
     pub fn len(&self) -> usize {
-        self.list.len()
+        self.by_origin.len()
     }
 
     /// No class yet?
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.by_origin.is_empty()
+    }
+
+    /// Every class there is.
+    pub fn ids(&self) -> impl Iterator<Item = ClassId> + '_ {
+        let all = self.list.iter().enumerate();
+        all.filter(|(_, class)| class.is_some()).map(|(at, _)| ClassId(at as u32))
+    }
+
+    /// Are there so many more than were in use that it is worth looking who is?
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.len() > 2 * self.used + UNUSED_MAX
+    }
+
+    /// Drops every class that none of these tasks has, and says which.
+    pub(crate) fn keep_only(&mut self, in_use: impl Iterator<Item = ClassId>) -> Vec<ClassId> {
+        let mut used = vec![false; self.list.len()];
+        in_use.for_each(|class| used[class.0 as usize] = true);
+        let gone: Vec<ClassId> = self.ids().filter(|class| !used[class.0 as usize]).collect();
+        for class in &gone {
+            if let Some(class) = self.list[class.0 as usize].take() {
+                self.by_origin.remove(&class.origin);
+            }
+        }
+        self.free.extend(&gone);
+        self.used = self.len();
+        gone
     }
 }
 

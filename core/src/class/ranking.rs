@@ -344,13 +344,14 @@ struct Standing {
 
 /// The best of a run of rows that begins at `first`, if any of them may serve.
 fn first_of(first: usize, ranks: &[i64], ordinals: &[u32]) -> Option<Standing> {
-    let mut best: Option<Standing> = None;
-    for (row, (&rank, &ordinal)) in (first..).zip(ranks.iter().zip(&ordinals[first..])) {
-        if rank != CLOSED && best.is_none_or(|best| rank >= best.rank) {
-            best = best.max(Some(Standing { rank, ordinal: Reverse(ordinal), row: row as u32 }));
-        }
-    }
-    best
+    // Two passes: the first has no branch to guess, and few rows matter to the second.
+    let rank = ranks.iter().copied().max().filter(|&rank| rank != CLOSED)?;
+    let equal = (first..).zip(ranks).filter(|&(_, &other)| other == rank);
+    let standings = equal.map(|(row, _)| {
+        let ordinal = Reverse(ordinals[row]);
+        Standing { rank, ordinal, row: row as u32 }
+    });
+    standings.max()
 }
 
 /// Fills ranks and bars for a run of rows that begins at `first`.
@@ -414,7 +415,6 @@ mod tests {
 
     use super::super::rankings::Rankings;
     use super::*;
-    use crate::class::ClassId;
     use crate::config::catalog;
     use crate::config::{Arguments, Gates, PipelineConfig, PluginConfig, SchedulerConfig};
     use crate::statement::Statement;
@@ -500,9 +500,10 @@ mod tests {
             },
         };
         let mut fresh = Rankings::default();
-        (0..rules.classes.len() as u32)
+        let classes = rules.classes.ids();
+        classes
             .map(|class| {
-                let (class, nodes, log) = (ClassId(class), cluster.columns(), &*cluster.log);
+                let (nodes, log) = (cluster.columns(), &*cluster.log);
                 let kept = kept.of(class, nodes, log, rules);
                 let fresh = fresh.of(class, nodes, log, rules);
                 [kept, fresh].map(|ranking| {

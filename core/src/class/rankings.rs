@@ -19,6 +19,7 @@ pub struct Rankings {
     /// Classes that were met for the first time in this turn.
     fresh: Vec<ClassId>,
     /// Memory for the next ranking.
+    #[expect(clippy::vec_box, reason = "they move to and from slots of their classes")]
     spare: Vec<Box<Ranking>>,
     /// Places of the nodes in the order of names, and the numbering of rows they belong to.
     ordinals: (u64, Arc<[u32]>),

@@ -219,6 +219,21 @@ impl Bed {
         &mut self.scheduler
     }
 
+    /// A pod that is no more.
+    pub(crate) fn gone(&mut self, pod: &str) -> &mut Self {
+        self.feed(ClusterDelta::PodGone(ObjectKey::new("default", pod)))
+    }
+
+    /// Runs a cycle and counts what it decided.
+    pub(crate) fn decide(&mut self) -> usize {
+        let now = self.tick();
+        self.scheduler.run_cycle(now).decisions.len()
+    }
+
+    pub(crate) fn world(&self) -> &World {
+        self.scheduler.world()
+    }
+
     /// Takes everything in and looks inside.
     pub(crate) fn look<R: 'static>(
         mut self,

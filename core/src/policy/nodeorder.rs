@@ -66,6 +66,11 @@ impl NodeOrder {
     fn score_room(&self, pairing: &Pairing<'_>, scores: &mut [i64]) {
         let mut request = pairing.class.request.hot;
         raise(&mut request, pairing.class.unasked);
+        let nodes = &pairing.nodes;
+        if nodes.unasked.iter().all(|unasked| unasked.0 == [0; 2]) {
+            self.score_emptiness(&request, nodes.used, nodes.allocatable, scores);
+            return;
+        }
         for first in (0..scores.len()).step_by(ROWS) {
             let rows = first..scores.len().min(first + ROWS);
             let nodes = pairing.nodes.rows(rows.clone());
@@ -73,15 +78,23 @@ impl NodeOrder {
             let used = &mut used[..rows.len()];
             used.copy_from_slice(nodes.used);
             used.iter_mut().zip(nodes.unasked).for_each(|(used, more)| raise(used, more.0));
-            let (allocatable, scores) = (nodes.allocatable, &mut scores[rows]);
-            if self.least != 0 {
-                let weight = self.least;
-                ratio::least_requested(&request, &CPU_MEMORY, weight, used, allocatable, scores);
-            }
-            if self.most != 0 {
-                let weight = self.most;
-                ratio::most_requested(&request, &CPU_MEMORY, weight, used, allocatable, scores);
-            }
+            self.score_emptiness(&request, used, nodes.allocatable, &mut scores[rows]);
+        }
+    }
+
+    fn score_emptiness(
+        &self,
+        request: &Lanes,
+        used: &[Lanes],
+        allocatable: &[Lanes],
+        scores: &mut [i64],
+    ) {
+        let Self { least, most, .. } = *self;
+        if least != 0 {
+            ratio::least_requested(request, &CPU_MEMORY, least, used, allocatable, scores);
+        }
+        if most != 0 {
+            ratio::most_requested(request, &CPU_MEMORY, most, used, allocatable, scores);
         }
     }
 

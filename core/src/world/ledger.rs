@@ -7,13 +7,14 @@
 use std::sync::Arc;
 
 use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::Query;
 
 use super::budget::{BudgetCounts, Guards};
 use super::cluster::Cluster;
 use super::domain::node_debt;
 use super::job::{JobAllocated, JobCounts, Role};
 use super::queue::QueueUse;
-use super::rows::{NodeItem, TaskItem};
+use super::rows::{NodeItem, Queue, TaskItem};
 use super::stake::stake;
 use super::symbol::Symbol;
 use super::task::{Asked, Assumed, Assumption, Request, TaskStatus};
@@ -341,26 +342,8 @@ impl Cluster<'_, '_> {
         self.agenda.note(entity);
         let queue = job.spec.queue;
         let now = stake(&job.spec, &job.counts, &job.held);
-        let before = std::mem::replace(&mut job.stake.0, now.clone());
-        self.post_queue_path(queue, &before, &now);
-    }
-
-    /// Replaces one part of every queue's totals on a path by another.
-    fn post_queue_path(&mut self, queue: Entity, before: &QueueUse, now: &QueueUse) {
-        for at in 0..QueueUse::FIELDS {
-            let (before, now) = (before.fields()[at], now.fields()[at]);
-            if before == now {
-                continue;
-            }
-            let mut next = Some(queue);
-            while let Some(queue) = next {
-                let Ok(mut queue) = self.queues.get_mut(queue) else { break };
-                let total = &mut *queue.usage.fields_mut()[at];
-                total.sub(before);
-                total.add(now);
-                next = queue.spec.parent;
-            }
-        }
+        let before = std::mem::replace(&mut job.stake.0, now);
+        post_queue_path(&mut self.queues, queue, &before, &job.stake.0);
     }
 
     /// Replaces what a node offers and moves every total that counts it.
@@ -403,9 +386,30 @@ impl Cluster<'_, '_> {
         let Ok(job) = self.jobs.get(job) else { return };
         let (queue, stake, nothing) = (job.spec.queue, job.stake.0.clone(), QueueUse::default());
         match flow {
-            Flow::In => self.post_queue_path(queue, &nothing, &stake),
-            Flow::Out => self.post_queue_path(queue, &stake, &nothing),
+            Flow::In => post_queue_path(&mut self.queues, queue, &nothing, &stake),
+            Flow::Out => post_queue_path(&mut self.queues, queue, &stake, &nothing),
         }
+    }
+}
+
+/// Replaces one part of every queue's totals on a path by another.
+fn post_queue_path(
+    queues: &mut Query<'_, '_, Queue>,
+    queue: Entity,
+    before: &QueueUse,
+    now: &QueueUse,
+) {
+    let (before, now) = (before.fields(), now.fields());
+    let differs: [bool; QueueUse::FIELDS] = std::array::from_fn(|at| before[at] != now[at]);
+    let mut next = Some(queue).filter(|_| differs.contains(&true));
+    while let Some(queue) = next {
+        let Ok(mut queue) = queues.get_mut(queue) else { break };
+        let totals = queue.usage.fields_mut();
+        for (at, total) in totals.into_iter().enumerate().filter(|&(at, _)| differs[at]) {
+            total.sub(before[at]);
+            total.add(now[at]);
+        }
+        next = queue.spec.parent;
     }
 }
 

@@ -9,12 +9,13 @@ use super::Dirty;
 use super::intake::{Intake, SetAside};
 use super::spawn::ROOT_QUEUE;
 use super::{domains, groups, neighbours, volumes};
+use crate::class::{ClassId, Classes, Rankings};
 use crate::delta::ObjectRef;
 use crate::ids::Name;
 use crate::resource::Format;
 use crate::world::{
-    ChangeLog, Directory, JobIdentity, JobMembers, JobSpec, NodeIdentity, NodePlace, QueueIdentity,
-    QueueSpec, QueueUse, TaskIdentity, Tenants,
+    ChangeLog, Directory, JobIdentity, JobMembers, JobSpec, Membership, NodeIdentity, NodePlace,
+    QueueIdentity, QueueSpec, QueueUse, TaskIdentity, Tenants,
 };
 
 pub(super) fn sweep(world: &mut World) {
@@ -43,6 +44,22 @@ pub(super) fn sweep(world: &mut World) {
     }
     if dirty.nodes || dirty.volumes {
         volumes::restock(world);
+    }
+    drop_unused_classes(world);
+}
+
+/// Drops classes whose last task is gone, once there are many: looking at all tasks is then a small part
+/// of what it took to make so many classes.
+fn drop_unused_classes(world: &mut World) {
+    if !world.resource::<Classes>().is_crowded() {
+        return;
+    }
+    let mut tasks = world.query::<&Membership>();
+    let in_use: Vec<ClassId> = tasks.iter(world).map(|membership| membership.class).collect();
+    let gone = world.resource_mut::<Classes>().keep_only(in_use.into_iter());
+    let mut rankings = world.resource_mut::<Rankings>();
+    for class in gone {
+        rankings.forget(class);
     }
 }
 
