@@ -139,7 +139,7 @@ fn switches_that_take_away_what_was_asked_for_are_warned_about() {
     );
     says(
         &load("capacity-hierarchical").warnings,
-        "enableHierarchy: true on gang has no effect: it takes no part in that (the hierarchy of \
+        "enableHierarchy: true on gang has no effect: it takes no part in that (hierarchy of \
          queues)",
     );
     says(

@@ -72,7 +72,7 @@ impl Policy for Sends {
     ) -> Option<SearchSpace> {
         let all = cluster.tree.tiers.iter().flat_map(|(_, domains)| domains).copied();
         let mut named = all.filter(|&domain| &*cluster.domain(domain).spec.name == self.0);
-        named.next().map(|domain| SearchSpace { groups: vec![vec![Some(domain)]] })
+        named.next().map(|domain| SearchSpace { groups: vec![vec![Some(domain)]], limit: 8 })
     }
 }
 

@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::cycle::drive::Scene;
-use crate::policy::{Purpose, Unit as Placed};
+use crate::policy::{Purpose, SearchSpace, Unit as Placed};
 use crate::resource::ResourceVec;
 use crate::world::NodeColumns;
 
@@ -266,7 +266,9 @@ pub(super) fn sites(
     let job = scene.cluster.job(need.evictor.job);
     let unit = Placed { job: &job, subgroup: None };
     let space = scene.policies.search_space(&scene.cluster, unit, Purpose::Evict);
-    let groups = space.map_or_else(|| vec![vec![None]], |space| space.groups);
+    let everywhere = || SearchSpace { groups: vec![vec![None]], limit: usize::MAX };
+    let SearchSpace { groups, limit } = space.unwrap_or_else(everywhere);
+    let limit = limit.min(raid.max_domains);
     let (mut sites, mut most) = (Vec::new(), 0);
     for group in groups {
         let mut hopeful: Vec<Site> = group
@@ -284,11 +286,11 @@ pub(super) fn sites(
             hopeful.sort_by_key(|site| site.estimate);
         }
         sites.extend(hopeful);
-        if sites.len() >= raid.max_domains {
+        if sites.len() >= limit {
             break;
         }
     }
-    sites.truncate(raid.max_domains);
+    sites.truncate(limit);
     if sites.is_empty() { Err(most) } else { Ok(sites) }
 }
 

@@ -211,6 +211,8 @@ pub enum Purpose {
 pub struct SearchSpace {
     /// Groups, most preferred first. A domain of none is the whole cluster.
     pub groups: Vec<Vec<Option<Entity>>>,
+    /// How many of them, at most, a search for victims goes into.
+    pub limit: usize,
 }
 
 /// A job, or one of its sub-groups: what is placed as a whole.

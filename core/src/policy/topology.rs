@@ -13,7 +13,8 @@
 //!
 //! Arguments: `weight` 1, `hypernode.binpack.cpu` 1, `hypernode.binpack.memory` 1,
 //! `hypernode.binpack.resources` and `hypernode.binpack.resources.<name>` 1 each,
-//! `hypernode.binpack.normal-pod.enable` true, `hypernode.binpack.normal-pod.fading` 0.8.
+//! `hypernode.binpack.normal-pod.enable` true, `hypernode.binpack.normal-pod.fading` 0.8,
+//! `hypernode.gradient.evict.max-hypernodes` 8.
 
 use bevy_ecs::entity::Entity;
 
@@ -34,6 +35,8 @@ pub(super) struct Topology {
     pulls: bool,
     /// How much each further tier counts for them, in parts of [`WHOLE`].
     fading: i128,
+    /// Domains a search for victims goes into at most.
+    evict_limit: usize,
 }
 
 /// One, where fractions of it are weights.
@@ -47,7 +50,9 @@ impl Topology {
         let fading = arguments.float("hypernode.binpack.normal-pod.fading", 0.8);
         // A number as written in a file; from here on whole numbers decide.
         let fading = (fading.clamp(0.0, 1000.0) * WHOLE as f64).round() as i128;
-        Self { weight, dims, pulls, fading }
+        let limit = arguments.int("hypernode.gradient.evict.max-hypernodes", 8);
+        let evict_limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        Self { weight, dims, pulls, fading, evict_limit }
     }
 
     /// How much a tier counts: one for tier 1, and for each further one `fading` of the one below.
@@ -101,7 +106,7 @@ impl Policy for Topology {
         if wish.mode == TopologyMode::Soft || all <= highest {
             groups.push(vec![None]);
         }
-        Some(SearchSpace { groups })
+        Some(SearchSpace { groups, limit: self.evict_limit })
     }
 
     fn domain_pull(

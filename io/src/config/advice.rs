@@ -123,7 +123,7 @@ fn say_idle_flags(plugin: &PluginConfig, said: &mut Vec<String>) {
         let open = plugin.gates.is_open(gate);
         if open != default.is_open(gate) && !plugin.spec.gates.contains(&gate) {
             said.push(format!(
-                "{}: {open} on {} has no effect: it takes no part in that (the {})",
+                "{}: {open} on {} has no effect: it takes no part in that ({})",
                 flags::of(gate).key,
                 plugin.spec.name,
                 flags::of(gate).words

@@ -437,8 +437,13 @@ fn what_has_no_effect_is_a_warning() {
     let basics = "{name: gang}, {name: predicates}";
     assert_eq!(
         warnings(&one_plugin(&format!("{basics}, {{name: nodeorder, enableHierarchy: true}}"))),
-        ["enableHierarchy: true on nodeorder has no effect: it takes no part in that (the \
-             hierarchy of queues)"]
+        ["enableHierarchy: true on nodeorder has no effect: it takes no part in that \
+             (hierarchy of queues)"]
+    );
+    assert_eq!(
+        warnings(&one_plugin("{name: gang, enabledSubJobReady: false}, {name: predicates}")),
+        ["enabledSubJobReady: false on gang has no effect: it takes no part in that (when a \
+             subgroup may start)"]
     );
     assert_eq!(
         warnings(&one_plugin("{name: gang, enableJobReady: false}, {name: predicates}")),

@@ -9,13 +9,12 @@ pub(super) const TABLE: &[PluginSpec] = &[
         name: "gang",
         summary: "a job's pods start together or not at all, by its minimum and its roles' minima",
         support: Support::Full,
+        // Sub-groups are part of the question about their job: no switch of theirs has an effect.
         gates: &[
             Gate::JobOrder,
             Gate::SubJobOrder,
             Gate::JobReady,
-            Gate::SubJobReady,
             Gate::JobPipelined,
-            Gate::SubJobPipelined,
             Gate::JobStarving,
             Gate::Preemptable,
             Gate::Reclaimable,
