@@ -4,8 +4,7 @@
 //! in several queues. Running pods are dealt out at random and never overfill a node.
 
 use muster_core::delta::{
-    ClusterDelta, Constraints, GroupPhase, NodeFacts, NodeGroupFacts, Ownership, PodFacts,
-    PodGroupFacts, PodPhase, QueueFacts, QueueState,
+    ClusterDelta, Constraints, GroupPhase, NodeFacts, Ownership, PodFacts, PodGroupFacts, PodPhase,
 };
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::{Quantity, ResourceList};
@@ -47,7 +46,7 @@ impl Fleet {
 
     /// Queues and nodes.
     pub fn ground(self) -> Vec<ClusterDelta> {
-        let queues = (0..self.queues).map(|index| queue(queue_name(index)));
+        let queues = (0..self.queues).map(|index| queue(&queue_name(index)));
         queues.chain((0..self.nodes).map(node)).collect()
     }
 
@@ -174,22 +173,8 @@ fn queue_name(index: usize) -> Name {
 }
 
 /// A queue of weight one.
-pub fn queue(name: Name) -> ClusterDelta {
-    ClusterDelta::Queue(Box::new(QueueFacts {
-        uid: name.clone(),
-        name,
-        created: TimeMs(0),
-        parent: None,
-        weight: 1,
-        priority: 0,
-        capability: None,
-        deserved: None,
-        guarantee: None,
-        reclaimable: true,
-        state: QueueState::Open,
-        hierarchy: Vec::new(),
-        node_groups: NodeGroupFacts::default(),
-    }))
+pub fn queue(name: &str) -> ClusterDelta {
+    muster_tests::build::queue(name).into()
 }
 
 /// A node that is free.

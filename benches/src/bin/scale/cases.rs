@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use muster::config::parse;
 use muster_benches::echo::Echo;
-use muster_benches::fleet::{self, Pod, amounts, group, node};
+use muster_benches::fleet::{Pod, amounts, group, node};
 use muster_core::config::SchedulerConfig;
 use muster_core::delta::ClusterDelta;
 use muster_core::ids::{Name, TimeMs};
 use muster_core::intent::DecisionOp;
 use muster_core::resource::ResourceList;
+use muster_tests::build;
 
 use crate::options::Options;
 use crate::report::{CaseFigures, rounded};
@@ -126,14 +127,13 @@ fn request(gpus: usize) -> ResourceList {
 
 /// A queue that is due so many GPUs, with all that pods ask for beside them.
 fn queue(name: &str, gpus: usize, reclaimable: bool) -> ClusterDelta {
-    let mut delta = fleet::queue(name.into());
-    if let ClusterDelta::Queue(facts) = &mut delta {
-        let mut due = request(gpus);
-        due.retain(|(name, _)| &**name != "pods");
-        facts.deserved = Some(due);
-        facts.reclaimable = reclaimable;
-    }
-    delta
+    let mut due = request(gpus);
+    due.retain(|(name, _)| &**name != "pods");
+    let queue = build::queue(name).with(|queue| {
+        queue.deserved = Some(due);
+        queue.reclaimable = reclaimable;
+    });
+    queue.into()
 }
 
 /// A gang of pods with so many GPUs each, all on one node if they run.
