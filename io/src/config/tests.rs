@@ -378,7 +378,7 @@ fn the_schedule_section_is_checked_for_sense() {
     );
     assert_eq!(
         schedule("eviction: {mode: kill}"),
-        "eviction.mode: expected delete or evict, found \"kill\""
+        "eviction.mode: expected delete or evict, found the text \"kill\""
     );
     assert_eq!(
         schedule("period: 0s"),
