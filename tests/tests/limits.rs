@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use muster_core::delta::ClusterDelta;
+use muster_core::delta::{ClusterDelta, PreemptionPolicy};
 use muster_core::ids::TimeMs;
 use muster_core::intent::Intent;
 use muster_core::scheduler::Scheduler;
 use muster_core::verdict::Reason;
-use muster_tests::build::{group, node, pod, priority_class};
+use muster_tests::build::{group, key, node, pod, priority_class};
 use muster_tests::policy::{config, pool};
+
+/// Classes that may be there without a task; a few more, and those are dropped.
+const CROWD: usize = 4000;
 
 const POLICY: &str = "actions: allocate\n\
                       tiers: [{plugins: [{name: gang}, {name: predicates}]}]\n";
@@ -87,4 +90,50 @@ fn an_evicting_action_out_of_time_says_so() {
     assert_eq!(evicts(&first), 1, "{:?}", first.decisions);
     assert!(reasons(&mut scheduler).contains(&Some(Reason::SearchCut)));
     assert_eq!(evicts(&scheduler.run_cycle(TimeMs(1000))), 1, "the rest comes in the next cycle");
+}
+
+#[test]
+fn what_is_remembered_of_a_class_ends_with_it() {
+    let text = "actions: \"allocate, gangpreempt\"\n\
+                tiers: [{plugins: [{name: priority}, {name: gang}, {name: predicates}]}]\n";
+    let mut scheduler = Scheduler::new(&config(text), pool(1));
+    let high = |name: &str, zone: &str| -> [ClusterDelta; 2] {
+        let waits = pod(&format!("{name}-0")).group(name).ask("cpu", 2).with(|pod| {
+            pod.constraints.node_selector = vec![("zone".into(), zone.into())];
+        });
+        [group(name, 1).class("high").into(), waits.into()]
+    };
+    scheduler.feed([
+        ClusterDelta::PriorityClass(priority_class("high", 100)),
+        node("n0").label("zone", "a").offer("cpu", 2).into(),
+        node("n1").label("zone", "b").offer("cpu", 2).into(),
+        group("peer", 1).class("high").into(),
+        pod("peer-0").group("peer").ask("cpu", 2).running_on("n0").into(),
+        pod("low").ask("cpu", 2).running_on("n1").into(),
+    ]);
+    // Thousands of pods that are all different, and after them one that cannot be helped.
+    let crowd: Vec<String> = (0..CROWD).map(|at| format!("crowd-{at}")).collect();
+    let patient = |name: &str, ask: i64| -> ClusterDelta {
+        let waits = pod(name).ask("cpu", ask);
+        waits.with(|pod| pod.preempts = Some(PreemptionPolicy::Never)).into()
+    };
+    scheduler.feed(crowd.iter().zip(100..).map(|(name, ask)| patient(name, ask)));
+    scheduler.feed(high("first", "a"));
+    scheduler.run_cycle(TimeMs(0));
+    scheduler.run_cycle(TimeMs(1000));
+    let reason = |scheduler: &mut Scheduler, name: &str| {
+        let jobs = scheduler.jobs();
+        jobs.iter().find(|job| &*job.key.name == name).and_then(|job| job.reason)
+    };
+    assert_eq!(reason(&mut scheduler, "first"), Some(Reason::NoLegalVictims));
+    // All of them go, their classes with them; one comes that asks for as much on another node.
+    let gone = crowd.iter().map(String::as_str).chain(["first-0"]);
+    scheduler.feed(gone.map(|name| ClusterDelta::PodGone(key(name))));
+    scheduler.feed([ClusterDelta::PodGroupGone(key("first"))]);
+    scheduler.feed((0..200).map(|at| patient(&format!("more-{at}"), 10_000 + at)));
+    scheduler.run_cycle(TimeMs(2000));
+    scheduler.feed(high("second", "b"));
+    let outcome = scheduler.run_cycle(TimeMs(3000));
+    let evicted = outcome.intents.iter().filter(|one| matches!(one, Intent::Evict { .. })).count();
+    assert_eq!(evicted, 1, "{:?}", reason(&mut scheduler, "second"));
 }

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Resource;
 
+use crate::class::ClassId;
 use crate::cycle::drive::Scene;
 use crate::ids::TimeMs;
 use crate::policy::{EvictPurpose, Point};
@@ -69,6 +70,11 @@ fn is_provable(scene: &Scene<'_, '_>, need: &Need) -> bool {
 }
 
 impl Hopeless {
+    /// The class is no more, and another may get its number.
+    pub(crate) fn forget(&mut self, class: ClassId) {
+        self.0.retain(|proof| !proof.of.ask.is_of(class));
+    }
+
     /// What was said of jobs like this one, if it still holds.
     pub(super) fn still(
         &mut self,

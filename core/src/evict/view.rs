@@ -30,6 +30,11 @@ pub(super) struct Ask {
 }
 
 impl Ask {
+    /// Is a task of that class among what is asked for?
+    pub(super) fn is_of(&self, class: ClassId) -> bool {
+        self.classes.contains(&class)
+    }
+
     pub(super) fn of(scene: &Scene<'_, '_>, need: &Need) -> Self {
         let job = scene.cluster.job(need.evictor.job);
         Self {

@@ -11,6 +11,7 @@ use super::spawn::ROOT_QUEUE;
 use super::{domains, groups, neighbours, volumes};
 use crate::class::{ClassId, Classes, Rankings};
 use crate::delta::ObjectRef;
+use crate::evict::Hopeless;
 use crate::ids::Name;
 use crate::resource::Format;
 use crate::world::{
@@ -57,9 +58,9 @@ fn drop_unused_classes(world: &mut World) {
     let mut tasks = world.query::<&Membership>();
     let in_use: Vec<ClassId> = tasks.iter(world).map(|membership| membership.class).collect();
     let gone = world.resource_mut::<Classes>().keep_only(in_use.into_iter());
-    let mut rankings = world.resource_mut::<Rankings>();
     for class in gone {
-        rankings.forget(class);
+        world.resource_mut::<Rankings>().forget(class);
+        world.resource_mut::<Hopeless>().forget(class);
     }
 }
 
