@@ -126,7 +126,7 @@ const MAX_DOMAINS: ArgumentSpec = arg(
     "maxDomains",
     IntFrom(1),
     "8",
-    "most topology domains a search for victims may try for one job",
+    "most topology domains a gang-aware search for victims may try for one job",
 );
 
 const ALLOW_WHOLE_BUNDLE: ArgumentSpec = arg(

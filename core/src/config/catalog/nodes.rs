@@ -82,7 +82,7 @@ pub(super) const TABLE: &[PluginSpec] = &[
                 "hypernode.gradient.evict.max-hypernodes",
                 IntFrom(1),
                 "8",
-                "domains an evicting action may look into for one job; its `maxDomains` counts too",
+                "domains a gang-aware evicting action may look into for one job; its `maxDomains` counts too",
             ),
         ],
     },
