@@ -4,11 +4,12 @@
 //! in several queues. Running pods are dealt out at random and never overfill a node.
 
 use muster_core::delta::{
-    ClusterDelta, Constraints, GroupPhase, NodeFacts, Ownership, PodFacts, PodGroupFacts, PodPhase,
+    ClusterDelta, Constraints, GroupPhase, NodeFacts, Ownership, PodFacts, PodPhase,
 };
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::{Quantity, ResourceList};
 use muster_core::status::{Condition, GroupReport};
+use muster_tests::build;
 
 pub use crate::cluster::amounts;
 
@@ -174,7 +175,7 @@ fn queue_name(index: usize) -> Name {
 
 /// A queue of weight one.
 pub fn queue(name: &str) -> ClusterDelta {
-    muster_tests::build::queue(name).into()
+    build::queue(name).into()
 }
 
 /// A node that is free.
@@ -212,22 +213,14 @@ pub fn group(
         conditions: vec![Condition::scheduled()],
         ..GroupReport::default()
     });
-    ClusterDelta::PodGroup(Box::new(PodGroupFacts {
-        key: ObjectKey::new(NAMESPACE, name.clone()),
-        uid: uid(name),
-        created,
-        queue: Some(queue),
-        min_member,
-        min_task_member: Vec::new(),
-        min_resources: None,
-        wait_ms: None,
-        priority_class: None,
-        preemptable: None,
-        topology: None,
-        subgroups: Vec::new(),
-        phase: if running.is_some() { GroupPhase::Running } else { GroupPhase::Pending },
-        report: scheduled.unwrap_or_default(),
-    }))
+    let facts = build::group(name, min_member).queue(&queue).with(|group| {
+        group.key = ObjectKey::new(NAMESPACE, name.clone());
+        group.uid = uid(name);
+        group.created = created;
+        group.phase = if running.is_some() { GroupPhase::Running } else { GroupPhase::Pending };
+        group.report = scheduled.unwrap_or_default();
+    });
+    facts.into()
 }
 
 /// A pod of a gang.

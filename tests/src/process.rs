@@ -34,7 +34,14 @@ impl Muster {
         Self::start_as(program, space, name, &kubeconfig, flags)
     }
 
-    /// The same for somebody who may not do everything: whoever that file is for.
+    /// Starts the program and waits until it is ready.
+    pub async fn started(program: &str, space: &Space<'_>, flags: &[&str]) -> Self {
+        let muster = Self::start(program, space, "muster", flags);
+        muster.ready().await;
+        muster
+    }
+
+    /// The same as [`Self::start`] for somebody who may not do everything: whoever that file is for.
     pub fn start_as(
         program: &str,
         space: &Space<'_>,
@@ -186,6 +193,11 @@ pub async fn make_member(space: &Space<'_>, gang: &str, at: usize, requests: &Va
         },
     });
     space.make(&pods(space), pod).await;
+}
+
+/// What most pods of tests ask for.
+pub fn one_cpu() -> Value {
+    json!({"cpu": "1"})
 }
 
 /// Makes a gang: a PodGroup that needs all its pods, and the pods.

@@ -9,8 +9,8 @@ use kube::Api;
 use muster_tests::control_plane::{Options, Space, User, with_own};
 use muster_tests::faulty::FaultyProxy;
 use muster_tests::process::{
-    Muster, SCHEDULER, bound, check_room, make_gang, make_group, make_member, places, until,
-    until_bound,
+    Muster, SCHEDULER, bound, check_room, make_gang, make_group, make_member, one_cpu, places,
+    until, until_bound,
 };
 use serde_json::{Value, json};
 
@@ -18,16 +18,6 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_muster-under-test");
 
 fn big_node() -> Value {
     json!({"cpu": "100", "memory": "256Gi", "pods": "110"})
-}
-
-fn one_cpu() -> Value {
-    json!({"cpu": "1"})
-}
-
-async fn started(space: &Space<'_>, flags: &[&str]) -> Muster {
-    let muster = Muster::start(PROGRAM, space, "muster", flags);
-    muster.ready().await;
-    muster
 }
 
 /// So many pods, several at a time.
@@ -78,7 +68,7 @@ fn a_scheduler_asked_to_stop_finishes_its_calls_and_gives_the_lease_back() {
         space.create_nodes(4, big_node()).await;
         // Two calls at a time, so that many are still to be made when it is asked to stop.
         let flags = ["--leader-elect=true", "--calls-in-flight=2"];
-        let mut muster = started(space, &flags).await;
+        let mut muster = Muster::started(PROGRAM, space, &flags).await;
         muster.says("this process leads").await;
         make_group(space, "job", json!({"minMember": 300})).await;
         for at in 0..300 {
@@ -132,7 +122,7 @@ fn a_store_that_stops_for_ten_seconds_only_costs_time() {
 fn a_watch_whose_place_is_gone_begins_anew_and_misses_nothing() {
     with_own("compacted", Options::default().without_watch_cache(), async |space| {
         space.create_nodes(3, big_node()).await;
-        let muster = started(space, &[]).await;
+        let muster = Muster::started(PROGRAM, space, &[]).await;
         make_gang(space, "before", 10, one_cpu()).await;
         until_bound(space, "before-", 10).await;
         // While it hears nothing a node goes, another comes, and the store forgets how.
@@ -180,7 +170,7 @@ fn three_failed_calls_of_ten_only_cost_time() {
     with_own("faulty", Options::default(), async |space| {
         space.create_nodes(4, big_node()).await;
         let proxy = FaultyProxy::open(space.plane().client(User::Admin).await).await;
-        let muster = started(space, &["--master", &proxy.url()]).await;
+        let muster = Muster::started(PROGRAM, space, &["--master", &proxy.url()]).await;
         make_gang(space, "a", 50, one_cpu()).await;
         make_gang(space, "b", 50, one_cpu()).await;
         make_pods(space, "p", 100).await;
@@ -198,7 +188,7 @@ fn three_failed_calls_of_ten_only_cost_time() {
 fn a_settled_cluster_costs_the_api_server_nothing() {
     with_own("idle", Options::default(), async |space| {
         space.create_nodes(4, big_node()).await;
-        let muster = started(space, &[]).await;
+        let muster = Muster::started(PROGRAM, space, &[]).await;
         make_gang(space, "job", 50, one_cpu()).await;
         make_gang(space, "stuck", 500, one_cpu()).await;
         until_bound(space, "job-", 50).await;

@@ -6,10 +6,10 @@ use k8s_openapi::api::admissionregistration::v1::{
 use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
-use muster_tests::control_plane::{Options, PodGroupDefinition, Space, with_own};
+use muster_tests::control_plane::{Options, PodGroupDefinition, with_own};
 use muster_tests::process::{
     Muster, SCHEDULER, bound, check_room, custom, finish_off, group_status, has_condition,
-    make_gang, make_group, make_member, places, pod_groups, pods, until, until_bound,
+    make_gang, make_group, make_member, one_cpu, places, pod_groups, pods, until, until_bound,
 };
 use serde_json::{Value, json};
 
@@ -19,21 +19,11 @@ fn small_node() -> Value {
     json!({"cpu": "10", "memory": "16Gi", "pods": "110"})
 }
 
-fn one_cpu() -> Value {
-    json!({"cpu": "1"})
-}
-
-async fn started(space: &Space<'_>, flags: &[&str]) -> Muster {
-    let muster = Muster::start(PROGRAM, space, "muster", flags);
-    muster.ready().await;
-    muster
-}
-
 #[test]
 fn a_gang_of_fifty_is_bound_whole() {
     with_own("fifty", Options::default(), async |space| {
         space.create_nodes(5, small_node()).await;
-        let muster = started(space, &[]).await;
+        let muster = Muster::started(PROGRAM, space, &[]).await;
         make_gang(space, "job", 50, one_cpu()).await;
         until_bound(space, "job-", 50).await;
         check_room(space, 10).await;
@@ -68,7 +58,7 @@ fn a_gang_is_told_its_phase_whatever_its_definition_is() {
     let options = Options::default().pod_group(PodGroupDefinition::StatusApart);
     with_own("apart", options, async |space| {
         space.create_nodes(2, small_node()).await;
-        let _muster = started(space, &[]).await;
+        let _muster = Muster::started(PROGRAM, space, &[]).await;
         let runs = async |name: &str| {
             make_gang(space, name, 4, one_cpu()).await;
             let told =
@@ -90,7 +80,7 @@ fn of_two_gangs_that_fit_only_one_at_a_time_one_is_bound_and_the_other_is_not() 
         // Both are there before anything is decided.
         make_gang(space, "a", 30, one_cpu()).await;
         make_gang(space, "b", 30, one_cpu()).await;
-        let _muster = started(space, &[]).await;
+        let _muster = Muster::started(PROGRAM, space, &[]).await;
         let winner = until("one gang is bound", async || {
             let (a, b) = (bound(space, "a-").await, bound(space, "b-").await);
             match (a, b) {
@@ -128,7 +118,7 @@ fn of_two_gangs_that_fit_only_one_at_a_time_one_is_bound_and_the_other_is_not() 
 fn pods_without_a_group_need_no_object_and_no_default_queue() {
     with_own("lone", Options::default(), async |space| {
         space.create_nodes(2, small_node()).await;
-        let _muster = started(space, &[]).await;
+        let _muster = Muster::started(PROGRAM, space, &[]).await;
         for at in 0..5 {
             space.create_pod(&format!("lone-{at}"), SCHEDULER, one_cpu()).await;
         }
@@ -167,7 +157,7 @@ fn a_binding_a_policy_refuses_harms_nobody_else() {
         let client = space.client();
         space.make::<ValidatingAdmissionPolicy>(&Api::all(client.clone()), policy).await;
         space.make::<ValidatingAdmissionPolicyBinding>(&Api::all(client), binding).await;
-        let muster = started(space, &[]).await;
+        let muster = Muster::started(PROGRAM, space, &[]).await;
         // A policy takes a moment to be in force: until a bind was refused, it is tried again.
         let refused = async || {
             space.create_pod("refused", SCHEDULER, one_cpu()).await;
@@ -230,7 +220,7 @@ fn absurd_objects_are_set_aside_and_the_rest_is_scheduled() {
         make_member(space, "nowhere", 0, &one_cpu()).await;
         make_group(space, "looped", json!({"minMember": 1, "queue": "loop-a"})).await;
         make_member(space, "looped", 0, &one_cpu()).await;
-        let muster = started(space, &[]).await;
+        let muster = Muster::started(PROGRAM, space, &[]).await;
         make_gang(space, "sane", 10, one_cpu()).await;
         until_bound(space, "sane-", 10).await;
         assert_eq!(bound(space, "huge-").await + bound(space, "nowhere-").await, 0);
@@ -247,7 +237,7 @@ fn a_new_configuration_takes_effect_and_an_invalid_one_does_not() {
         let write = |text: &str| std::fs::write(&file, text).unwrap();
         write("actions: \"enqueue\"\ntiers:\n- plugins: [{name: gang}]\n");
         let path = file.display().to_string();
-        let muster = started(space, &["--scheduler-conf", &path]).await;
+        let muster = Muster::started(PROGRAM, space, &["--scheduler-conf", &path]).await;
         space.create_pod("waits", SCHEDULER, one_cpu()).await;
         write("actions: \"enqueue, alocate\"\ntiers: []\n");
         muster.says("the old one stays in force").await;
@@ -262,7 +252,7 @@ fn a_new_configuration_takes_effect_and_an_invalid_one_does_not() {
 fn a_gang_holds_leaving_room_over_a_crash_and_gets_it() {
     with_own("crash", Options::default(), async |space| {
         space.create_nodes(2, small_node()).await;
-        let muster = started(space, &[]).await;
+        let muster = Muster::started(PROGRAM, space, &[]).await;
         make_gang(space, "old", 20, one_cpu()).await;
         until_bound(space, "old-", 20).await;
         // Nobody ends their containers: they leave, and hold their room until they are gone.
@@ -284,7 +274,7 @@ fn a_gang_holds_leaving_room_over_a_crash_and_gets_it() {
         until("room is held for the whole gang, and everybody can see it", held).await;
         drop(muster);
         make_gang(space, "rival", 15, one_cpu()).await;
-        let _muster = started(space, &[]).await;
+        let _muster = Muster::started(PROGRAM, space, &[]).await;
         for at in 0..20 {
             finish_off(space, &format!("old-{at}")).await;
         }
