@@ -112,7 +112,7 @@ async fn until_leaving(space: &Space<'_>, victims: usize) -> Vec<String> {
 #[test]
 fn victims_leave_and_the_gang_they_were_evicted_for_gets_their_places() {
     with_own("preempt", Options::default(), async |space| {
-        let _muster = crowded(space, 2).await;
+        let muster = crowded(space, 2).await;
         let victims = until_leaving(space, 2).await;
         let mut freed = Vec::new();
         for victim in &victims {
@@ -140,6 +140,13 @@ fn victims_leave_and_the_gang_they_were_evicted_for_gets_their_places() {
         finish_off(space, &victims[1]).await;
         until_bound(space, "high-", 2).await;
         assert_eq!(leaving(space).await, Vec::<String>::new());
+        let told =
+            |event: &str| muster.metric(&format!("muster_reservations_total{{event=\"{event}\"}}"));
+        until("the metrics tell of both reservations", async || {
+            let counts = [told("made"), told("confirmed")];
+            counts.iter().all(|count| (count - 2.0).abs() < 0.5).then_some(())
+        })
+        .await;
     });
 }
 

@@ -4,8 +4,9 @@ use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
 use k8s_openapi::api::core::v1::Event;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
-use kube::api::ListParams;
+use kube::api::{DeleteParams, ListParams};
 use muster_tests::control_plane::{Options, PodGroupDefinition, with_own};
 use muster_tests::process::{
     Muster, SCHEDULER, bound, check_room, custom, finish_off, group_status, has_condition,
@@ -70,6 +71,29 @@ fn a_gang_is_told_its_phase_whatever_its_definition_is() {
         runs("within").await;
         space.plane().define_pod_groups(PodGroupDefinition::StatusApart).await;
         runs("again").await;
+    });
+}
+
+/// Without the definition there are no PodGroups, which is no reason to stop; once there is one, gangs
+/// are scheduled by a scheduler that has been running all along.
+#[test]
+fn a_definition_that_is_missing_is_waited_for_without_stopping_the_rest() {
+    with_own("missing", Options::default(), async |space| {
+        space.create_nodes(2, small_node()).await;
+        let definitions: Api<CustomResourceDefinition> = Api::all(space.client());
+        let name = "podgroups.scheduling.volcano.sh";
+        definitions.delete(name, &DeleteParams::default()).await.unwrap();
+        let gone = async || definitions.get_opt(name).await.unwrap().is_none().then_some(());
+        until("the definition is gone", gone).await;
+        let muster = Muster::started(PROGRAM, space, &[]).await;
+        muster.says("the server does not know this kind").await;
+        space.create_pod("lone", SCHEDULER, one_cpu()).await;
+        until_bound(space, "lone", 1).await;
+        space.plane().define_pod_groups(PodGroupDefinition::Ours).await;
+        make_gang(space, "job", 4, one_cpu()).await;
+        until_bound(space, "job-", 4).await;
+        let told = async || (group_status(space, "job").await["phase"] == "Running").then_some(());
+        until("the PodGroup says that it runs", told).await;
     });
 }
 

@@ -36,17 +36,23 @@ pub(super) async fn install(client: Client, pod_group: PodGroupDefinition) {
     }
 }
 
-/// Puts another definition of PodGroup in place of the one that is there.
+/// Puts a definition of PodGroup in place of the one that is there, or where there is none.
 pub(super) async fn redefine(client: Client, pod_group: PodGroupDefinition) {
-    let api: Api<CustomResourceDefinition> = Api::all(client);
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
     let mut definitions = definitions(pod_group).into_iter();
     let wanted = definitions.find(|found| found.spec.names.kind == KIND);
-    let wanted = wanted.expect("we define PodGroup").spec.versions;
-    let mut found = api.get("podgroups.scheduling.volcano.sh").await.expect("it is installed");
-    found.spec.versions = wanted;
-    let name = found.metadata.name.clone().unwrap_or_default();
-    let replaced = api.replace(&name, &PostParams::default(), &found).await;
-    replaced.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let wanted = wanted.expect("we define PodGroup");
+    let name = wanted.metadata.name.clone().unwrap_or_default();
+    let found = api.get_opt(&name).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let put = match found {
+        Some(mut found) => {
+            found.spec.versions.clone_from(&wanted.spec.versions);
+            api.replace(&name, &PostParams::default(), &found).await
+        }
+        None => api.create(&PostParams::default(), &wanted).await,
+    };
+    put.unwrap_or_else(|error| panic!("{name}: {error}"));
+    served(&client, &wanted).await;
 }
 
 /// Our definitions, from the chart; PodGroup's as asked for.
