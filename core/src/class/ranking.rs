@@ -18,7 +18,7 @@ use crate::kernel::fit::{self, Fit};
 use crate::near::{News, Surroundings};
 use crate::policy::{Bar, Pairing, Point, Policies};
 use crate::resource::Tail;
-use crate::world::{Around, ChangeLog, LogMark, NodeColumns, NodeTails, Symbols};
+use crate::world::{Around, ChangeLog, LogMark, NodeColumns, NodeTails, Oddities, Symbols};
 
 /// What a ranking is made from, besides the nodes.
 #[derive(Clone, Copy)]
@@ -176,17 +176,16 @@ impl Ranking {
         self.near_version = class.near.version;
         self.ranks.resize(rows, CLOSED);
         self.bars.resize(rows, Bar::OPEN);
-        let whole = Pairing { class, symbols: rules.symbols, nodes, around: rules.around };
-        self.scales = rules.policies.measure(&whole);
+        let whole = pairing_of(class, nodes, rules);
+        self.scales = rules.policies.measure(&whole.rows(0..rows));
         let (filters, scores) = rules.policies.near();
         self.near = Surroundings::new(class, nodes, rules.symbols, filters, scores).map(Box::new);
         let block = rules.tuning.rows_per_block.max(1);
         let (scales, near, ordinals) = (&self.scales, self.near.as_deref(), &self.ordinals);
         let look = |(at, (ranks, bars)): (usize, (&mut [i64], &mut [Bar]))| {
             let first = at * block;
-            let pairing = Pairing { nodes: nodes.rows(first..first + ranks.len()), ..whole };
-            look_at(&pairing, scales, rules.policies, near, first, ranks, bars);
-            first_of(first, ranks, ordinals)
+            let sight = Sight { scales, policies: rules.policies, near, ordinals };
+            sight.look_at(&whole, first, ranks, bars)
         };
         let best = if rows >= rules.tuning.parallel_threshold {
             let blocks = self.ranks.par_chunks_mut(block).zip(self.bars.par_chunks_mut(block));
@@ -214,16 +213,15 @@ impl Ranking {
     }
 
     fn look_again(&mut self, row: usize, class: &Class, nodes: NodeColumns<'_>, rules: Rules<'_>) {
-        let pairing = Pairing {
-            class,
-            symbols: rules.symbols,
-            nodes: nodes.rows(row..row + 1),
-            around: rules.around,
-        };
         let (ranks, bars) = (&mut self.ranks[row..=row], &mut self.bars[row..=row]);
         let before = ranks[0];
-        let near = self.near.as_deref();
-        look_at(&pairing, &self.scales, rules.policies, near, row, ranks, bars);
+        let sight = Sight {
+            scales: &self.scales,
+            policies: rules.policies,
+            near: self.near.as_deref(),
+            ordinals: &self.ordinals,
+        };
+        sight.look_at(&pairing_of(class, nodes, rules), row, ranks, bars);
         if let Some(nest) = &mut self.nest {
             nest.set(class, rules.policies, rules.around.domains, row, self.ranks[row]);
             return;
@@ -342,59 +340,108 @@ struct Standing {
     row: u32,
 }
 
-/// The best of a run of rows that begins at `first`, if any of them may serve.
-fn first_of(first: usize, ranks: &[i64], ordinals: &[u32]) -> Option<Standing> {
-    // Two passes: the first has no branch to guess, and few rows matter to the second.
-    let rank = ranks.iter().copied().max().filter(|&rank| rank != CLOSED)?;
-    let equal = (first..).zip(ranks).filter(|&(_, &other)| other == rank);
-    let standings = equal.map(|(row, _)| {
-        let ordinal = Reverse(ordinals[row]);
-        Standing { rank, ordinal, row: row as u32 }
-    });
-    standings.max()
+/// A class and all nodes.
+fn pairing_of<'a>(class: &'a Class, nodes: NodeColumns<'a>, rules: Rules<'a>) -> Pairing<'a> {
+    let odd = Oddities::default();
+    Pairing { class, nodes, odd, symbols: rules.symbols, around: rules.around }
 }
 
-/// Fills ranks and bars for a run of rows that begins at `first`.
-fn look_at(
-    pairing: &Pairing<'_>,
-    scales: &[I64Vec2],
-    policies: &Policies,
-    near: Option<&Surroundings>,
-    first: usize,
-    ranks: &mut [i64],
-    bars: &mut [Bar],
-) {
-    let (class, nodes) = (pairing.class, &pairing.nodes);
-    bars.fill(Bar::OPEN);
-    policies.filter(pairing, bars);
-    ranks.fill(0);
-    policies.score(pairing, scales, ranks);
-    let request = &class.request;
-    let mut grades = [Fit::None; GRADE_ROWS];
-    for from in (0..ranks.len()).step_by(GRADE_ROWS) {
-        let rows = from..ranks.len().min(from + GRADE_ROWS);
-        let grades = &mut grades[..rows.len()];
-        let room = nodes.rows(rows.clone());
-        fit::grade(&request.hot, room.idle, room.releasing, room.pipelined, grades);
-        for (row, grade) in rows.zip(grades) {
-            if !request.tail.is_empty() {
-                *grade = (*grade).min(grade_tail(&request.tail, &nodes.tails[row]));
-            }
-            let mut bar = bars[row];
-            if let Some(near) = near {
-                near.judge_row(first + row, &mut bar);
-                ranks[row] += near.score_row(first + row);
-            }
-            ranks[row] = match bar.limit(*grade) {
-                Fit::None => CLOSED,
-                fit => rank_of(fit, ranks[row]),
-            };
+/// What rows are looked at with.
+struct Sight<'a> {
+    scales: &'a [I64Vec2],
+    policies: &'a Policies,
+    near: Option<&'a Surroundings>,
+    ordinals: &'a [u32],
+}
+
+impl Sight<'_> {
+    /// Fills ranks and bars of rows from `first` on, some at a time: what one rule has read is still
+    /// at hand for the next. The best of them, if any may serve.
+    fn look_at(
+        &self,
+        whole: &Pairing<'_>,
+        first: usize,
+        ranks: &mut [i64],
+        bars: &mut [Bar],
+    ) -> Option<Standing> {
+        let mut best = None;
+        let runs = ranks.chunks_mut(RUN_ROWS).zip(bars.chunks_mut(RUN_ROWS));
+        for (first, (ranks, bars)) in (first..).step_by(RUN_ROWS).zip(runs) {
+            self.look_at_run(&whole.rows(first..first + ranks.len()), first, ranks, bars);
+            best = best.max(self.first_of(first, ranks, best));
         }
+        best
+    }
+
+    fn look_at_run(
+        &self,
+        pairing: &Pairing<'_>,
+        first: usize,
+        ranks: &mut [i64],
+        bars: &mut [Bar],
+    ) {
+        bars.fill(Bar::OPEN);
+        self.policies.filter(pairing, bars);
+        ranks.fill(0);
+        self.policies.score(pairing, self.scales, ranks);
+        let mut grades = [Fit::None; RUN_ROWS];
+        let grades = &mut grades[..ranks.len()];
+        grade(pairing, grades);
+        if let Some(near) = self.near {
+            let rows = bars.iter().zip(ranks.iter_mut()).zip(grades.iter_mut());
+            for (row, ((&bar, score), grade)) in (first..).zip(rows) {
+                let mut bar = bar;
+                near.judge_row(row, &mut bar);
+                *score += near.score_row(row);
+                *grade = bar.limit(*grade);
+            }
+        } else {
+            let rows = bars.iter().zip(grades.iter_mut());
+            rows.filter(|(bar, _)| **bar != Bar::OPEN).for_each(|(bar, grade)| {
+                *grade = bar.limit(*grade);
+            });
+        }
+        for (rank, &grade) in ranks.iter_mut().zip(&*grades) {
+            let open = rank_of(grade, *rank);
+            *rank = if grade == Fit::None { CLOSED } else { open };
+        }
+    }
+
+    /// The best of a run, if it may serve and is not worse than the best so far.
+    fn first_of(&self, first: usize, ranks: &[i64], best: Option<Standing>) -> Option<Standing> {
+        let rank = ranks.iter().copied().max().filter(|&rank| rank != CLOSED)?;
+        if best.is_some_and(|best| best.rank > rank) {
+            return None;
+        }
+        // Many nodes of a new cluster are equal: no branch to guess here either.
+        let ordinals = &self.ordinals[first..first + ranks.len()];
+        let mut least = i64::MAX;
+        for (at, (&other, &ordinal)) in (0_i64..).zip(ranks.iter().zip(ordinals)) {
+            let place = (i64::from(ordinal) << 32) | at;
+            least = least.min(if other == rank { place } else { i64::MAX });
+        }
+        let (ordinal, at) = ((least >> 32) as u32, least as u32);
+        Some(Standing { rank, ordinal: Reverse(ordinal), row: first as u32 + at })
     }
 }
 
-/// Rows graded at a time, on the stack.
-const GRADE_ROWS: usize = 64;
+/// Rows looked at together: their room is a small part of a core's first cache.
+const RUN_ROWS: usize = 128;
+
+/// How the request of a class fits each row.
+fn grade(pairing: &Pairing<'_>, grades: &mut [Fit]) {
+    let (request, nodes) = (&pairing.class.request, &pairing.nodes);
+    if pairing.odd.any(Oddities::MOVING) {
+        fit::grade(&request.hot, nodes.idle, nodes.releasing, nodes.pipelined, grades);
+    } else {
+        fit::grade_at_rest(&request.hot, nodes.idle, grades);
+    }
+    if !request.tail.is_empty() {
+        for (grade, tails) in grades.iter_mut().zip(nodes.tails) {
+            *grade = (*grade).min(grade_tail(&request.tail, tails));
+        }
+    }
+}
 
 fn grade_tail(request: &Tail, node: &NodeTails) -> Fit {
     let mut future = node.idle.clone();

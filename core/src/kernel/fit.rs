@@ -48,6 +48,20 @@ pub fn grade(
     }
 }
 
+/// The same for rows on which nothing is leaving and nothing is held: what fits later fits now.
+///
+/// # Panics
+///
+/// If the slices differ in length.
+pub fn grade_at_rest(request: &Lanes, idle: &[Lanes], out: &mut [Fit]) {
+    assert_eq!(idle.len(), out.len(), "one grade for each row");
+    let ask = ask(request);
+    for (idle, grade) in idle.iter().zip(out) {
+        let now = usize::from(ask.simd_gt(idle.wide()).none());
+        *grade = GRADES[now][now];
+    }
+}
+
 /// By "fits later" and "fits now"; a table instead of branches that no predictor could guess.
 const GRADES: [[Fit; 2]; 2] = [[Fit::None, Fit::None], [Fit::Future, Fit::Idle]];
 
@@ -130,6 +144,15 @@ mod tests {
                 let naive = grade_naively(&request, &idle[row], &releasing[row], &pipelined[row]);
                 prop_assert_eq!(fit, naive, "row {}", row);
             }
+        }
+
+        #[test]
+        fn nodes_at_rest_are_graded_alike(request in any_lanes(), [idle] in any_columns::<1>()) {
+            let none = vec![Lanes::ZERO; idle.len()];
+            let (mut rest, mut all) = (vec![Fit::Future; idle.len()], vec![Fit::None; idle.len()]);
+            grade_at_rest(&request, &idle, &mut rest);
+            grade(&request, &idle, &none, &none, &mut all);
+            prop_assert_eq!(rest, all);
         }
     }
 }

@@ -9,4 +9,5 @@ pub mod slots;
 pub mod overbooked;
 mod quad;
 pub mod ratio;
+pub mod pair;
 pub mod roi;

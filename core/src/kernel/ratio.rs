@@ -11,7 +11,7 @@
 use wide::f64x4;
 
 use super::lanes::{LANES, Lanes};
-use super::quad::{self, FUSED, Quad};
+use super::quad::{self, FUSED, Quad, Wholes};
 
 /// One point of a score. Fractions of a point are kept where the original scorer has them.
 pub const SCORE_SCALE: i64 = 1_000_000;
@@ -78,10 +78,11 @@ fn mean_of_points(
     let small = lanes.total < 1 << 40 && lanes.iter().all(|&(at, _)| Quad::takes(request.0[at]));
     let (mut wholes, mut divisor) = ([Whole::ONE; LANES], Whole::ONE);
     let (scale, total) = (f64x4::splat(POINTS as f64), f64x4::splat(lanes.total as f64));
+    let mut sizes = [Wholes::ONE; LANES];
     let four = |used: &[Lanes; quad::ROWS], allocatable: &[Lanes; quad::ROWS]| {
         let mut points = f64x4::ZERO;
         for &(lane, weight) in lanes.iter() {
-            let quad = Quad::new(used, allocatable, lane)?;
+            let quad = Quad::new(used, allocatable, lane, &mut sizes[lane])?;
             points += quad.share(four(quad, request.0[lane]), scale) * f64x4::splat(weight as f64);
         }
         // A quotient that is not whole is further from the next number than rounding reaches.
@@ -143,8 +144,13 @@ pub fn balanced(
     };
     match *lanes {
         [a, b] if FUSED && [a, b].iter().all(|&lane| Quad::takes(request.0[lane])) => {
-            let asks = [(a, request.0[a]), (b, request.0[b])];
-            let four = |used: &_, allocatable: &_| balance_of_two(asks, used, allocatable);
+            let asks = [request.0[a], request.0[b]];
+            let mut sizes = [Wholes::ONE; 2];
+            let four = |used: &_, whole: &_| {
+                let [size_a, size_b] = &mut sizes;
+                let first = Quad::new(used, whole, a, size_a)?;
+                Some(balance([first, Quad::new(used, whole, b, size_b)?], asks))
+            };
             by_four(columns, out, weight, four, one);
         }
         _ => for_each_row(columns, out, weight, one),
@@ -153,22 +159,18 @@ pub fn balanced(
 
 /// What [`balanced`] gives four rows that have some of both lanes, in whole points.
 #[inline]
-fn balance_of_two(
-    [(a, ask_a), (b, ask_b)]: [(usize, i64); 2],
-    used: &[Lanes; quad::ROWS],
-    allocatable: &[Lanes; quad::ROWS],
-) -> Option<f64x4> {
+pub(super) fn balance([a, b]: [Quad; 2], [ask_a, ask_b]: [i64; 2]) -> f64x4 {
     let (scale, half) = (f64x4::splat(PARTS as f64), f64x4::splat(POINTS as f64 / 2.0));
-    let (a, b) = (Quad::new(used, allocatable, a)?, Quad::new(used, allocatable, b)?);
-    // Half of a hundred times the difference, rounded up: a number that is not whole is further from
-    // the next than rounding reaches.
+    // Half of a hundred times the difference, rounded up. The product is off by less than a hair, and
+    // a number that is not whole is fifty hairs and more above the last whole one.
+    let (point, hair) = (f64x4::splat(POINTS as f64 / 2.0 / PARTS as f64), f64x4::splat(1e-9));
     let uneven = |ask_a: i64, ask_b: i64| {
         let (a, b) = (a.share(a.wanted(ask_a), scale), b.share(b.wanted(ask_b), scale));
-        ((a - b).abs() * half / scale).ceil()
+        ((a - b).abs() * point - hair).ceil()
     };
     let gain = uneven(0, 0) - uneven(ask_a, ask_b);
     // Halves are cut off towards zero, as whole numbers do it; the sum is never below zero.
-    Some(half + ((half + gain) * f64x4::splat(0.5)).trunc())
+    half + ((half + gain) * f64x4::splat(0.5)).trunc()
 }
 
 /// Prefers nodes that the request would fill: the weighted mean of `(used + request) / allocatable`
@@ -235,7 +237,7 @@ fn by_four(
     (used, allocatable): (&[Lanes], &[Lanes]),
     out: &mut [i64],
     weight: i64,
-    four: impl Fn(&[Lanes; quad::ROWS], &[Lanes; quad::ROWS]) -> Option<f64x4>,
+    mut four: impl FnMut(&[Lanes; quad::ROWS], &[Lanes; quad::ROWS]) -> Option<f64x4>,
     mut one: impl FnMut(&Lanes, &Lanes) -> i64,
 ) {
     assert_eq!(used.len(), out.len(), "one score for each row");

@@ -37,6 +37,8 @@ pub use queues::{Claims, Portion, QueueClaim, Wants};
 pub(crate) use queues::{Giving, upwards};
 pub use tiers::{OrderKey, Policies};
 
+use std::ops::Range;
+
 use glam::I64Vec2;
 
 use crate::class::{Class, Reads};
@@ -47,8 +49,8 @@ use crate::near::{NearFilters, NearScores};
 use crate::resource::{ResourceNames, ResourceVec};
 use crate::verdict::Verdict;
 use crate::world::{
-    Around, Cluster, DomainTotals, JobReadOnlyItem, NodeColumns, QueueReadOnlyItem, Quotas,
-    Symbols, TaskReadOnlyItem, TaskStatus,
+    Around, Cluster, DomainTotals, JobReadOnlyItem, NodeColumns, Oddities, QueueReadOnlyItem,
+    Quotas, Symbols, TaskReadOnlyItem, TaskStatus,
 };
 
 /// A place in the cycle where plugins have a say.
@@ -148,10 +150,21 @@ pub struct Pairing<'a> {
     pub class: &'a Class,
     /// The nodes.
     pub nodes: NodeColumns<'a>,
+    /// Whatever is out of the ordinary about any of them.
+    pub odd: Oddities,
     /// Texts behind symbols.
     pub symbols: &'a Symbols,
     /// The cluster as a whole.
     pub around: Around<'a>,
+}
+
+impl Pairing<'_> {
+    /// Some of the nodes.
+    #[must_use]
+    pub fn rows(&self, range: Range<usize>) -> Self {
+        let nodes = self.nodes.rows(range);
+        Self { nodes, odd: Oddities::among(nodes.oddities), ..*self }
+    }
 }
 
 /// A plugin's opinion where several plugins vote.

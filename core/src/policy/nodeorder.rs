@@ -20,10 +20,11 @@ use super::{Pairing, Point, Policy};
 use crate::class::Reads;
 use crate::config::Arguments;
 use crate::delta::TaintEffect;
+use crate::kernel::pair;
 use crate::kernel::ratio::{self, SCORE_SCALE};
 use crate::near::NearScores;
 use crate::resource::{Dim, LANES, Lanes, ResourceNames};
-use crate::world::NodeRules;
+use crate::world::{NodeRules, Oddities};
 
 /// Lanes the emptiness of a node is judged by, equally.
 const CPU_MEMORY: [i64; LANES] = [1, 1, 0, 0, 0, 0, 0, 0];
@@ -67,7 +68,7 @@ impl NodeOrder {
         let mut request = pairing.class.request.hot;
         raise(&mut request, pairing.class.unasked);
         let nodes = &pairing.nodes;
-        if nodes.unasked.iter().all(|unasked| unasked.0 == [0; 2]) {
+        if !pairing.odd.any(Oddities::UNASKED) {
             self.score_emptiness(&request, nodes.used, nodes.allocatable, scores);
             return;
         }
@@ -136,24 +137,35 @@ impl Policy for NodeOrder {
 
     /// The highest preference any node fulfils and the most taints any node repels with.
     fn measure(&self, pairing: &Pairing<'_>) -> I64Vec2 {
-        let wishes = pairing.nodes.rules.iter().map(|node| wishes(pairing, node));
-        wishes.fold(I64Vec2::ZERO, I64Vec2::max)
+        // Without preferences of its own, only nodes that warn have anything to say.
+        let prefers = pairing.class.nodes.has_preferences();
+        if !prefers && !pairing.odd.any(Oddities::WARNS) {
+            return I64Vec2::ZERO;
+        }
+        let rows = pairing.nodes.rules.iter().zip(pairing.nodes.oddities);
+        let says = rows.filter(|(_, odd)| prefers || odd.any(Oddities::WARNS));
+        says.map(|(node, _)| wishes(pairing, node)).fold(I64Vec2::ZERO, I64Vec2::max)
     }
 
     fn score(&self, pairing: &Pairing<'_>, scale: I64Vec2, scores: &mut [i64]) {
         let (request, nodes) = (&pairing.class.request.hot, &pairing.nodes);
-        if self.least != 0 || self.most != 0 {
-            self.score_room(pairing, scores);
-        }
-        if self.balanced != 0 {
-            ratio::balanced(
-                request,
-                self.lanes(request),
-                self.balanced,
-                nodes.used,
-                nodes.allocatable,
-                scores,
-            );
+        let (used, allocatable) = (nodes.used, nodes.allocatable);
+        let asked = pairing.class.unasked == [0; 2] && !pairing.odd.any(Oddities::UNASKED);
+        match *self.lanes(request) {
+            // What is counted as used is the same for all: one pass does.
+            [cpu, memory] if asked => {
+                let Self { least, most, balanced, .. } = *self;
+                let weights = pair::Weights { least, most, balanced };
+                pair::score(request, [cpu, memory], weights, used, allocatable, scores);
+            }
+            ref lanes => {
+                if self.least != 0 || self.most != 0 {
+                    self.score_room(pairing, scores);
+                }
+                if self.balanced != 0 {
+                    ratio::balanced(request, lanes, self.balanced, used, allocatable, scores);
+                }
+            }
         }
         let around = pairing.around.images;
         if self.images != 0 && images::matter(pairing.class, around) {

@@ -18,7 +18,7 @@ use super::{Bar, Obstacle, Pairing, Point, Policy};
 use crate::config::Arguments;
 use crate::delta::TaintEffect;
 use crate::near::NearFilters;
-use crate::world::{NodeTaint, Symbol};
+use crate::world::{NodeTaint, Oddities, Symbol};
 
 /// The plugin with its arguments.
 pub(super) struct Predicates {
@@ -60,10 +60,10 @@ impl Policy for Predicates {
         let class = pairing.class;
         let match_nodes = self.node_affinity && !class.nodes.is_open();
         let unschedulable = Symbol::UNSCHEDULABLE;
-        for (bar, rules) in bars.iter_mut().zip(pairing.nodes.rules) {
-            if bar.is_closed() {
-                continue;
-            }
+        // Where nothing can bar a node its rules are not read at all.
+        let looks = match_nodes || pairing.odd.any(Oddities::UNSCHEDULABLE | Oddities::REPELS);
+        let rows = bars.iter_mut().zip(pairing.nodes.rules).filter(|_| looks);
+        for (bar, rules) in rows.filter(|(bar, _)| !bar.is_closed()) {
             if rules.unschedulable && !class.tolerances.bears_unschedulable(unschedulable) {
                 bar.raise(Obstacle::Unschedulable);
             } else if match_nodes && !class.nodes.admits(rules, pairing.symbols) {

@@ -19,7 +19,9 @@ use crate::ids::{Name, TimeMs};
 use crate::near::{NearFilters, NearScores};
 use crate::resource::{ResourceNames, ResourceVec};
 use crate::verdict::Verdict;
-use crate::world::{Cluster, DomainTotals, JobReadOnlyItem, QueueReadOnlyItem, TaskReadOnlyItem};
+use crate::world::{
+    Cluster, DomainTotals, JobReadOnlyItem, Oddities, QueueReadOnlyItem, TaskReadOnlyItem,
+};
 
 struct Entry {
     tier: usize,
@@ -115,10 +117,10 @@ impl Policies {
 
     /// Filters: a node excluded by any plugin is excluded.
     pub fn filter(&self, pairing: &Pairing<'_>, bars: &mut [Bar]) {
-        for (bar, identity) in bars.iter_mut().zip(pairing.nodes.identities) {
-            if !identity.present {
-                bar.raise(Obstacle::Absent);
-            }
+        if pairing.odd.any(Oddities::ABSENT) {
+            let rows = bars.iter_mut().zip(pairing.nodes.oddities);
+            let absent = rows.filter(|(_, odd)| odd.any(Oddities::ABSENT));
+            absent.for_each(|(bar, _)| bar.raise(Obstacle::Absent));
         }
         for policy in self.at(Point::Filter) {
             policy.filter(pairing, bars);

@@ -11,6 +11,7 @@ use super::cluster::Cluster;
 use super::domain::{DomainTotals, node_debt};
 use super::job::JobAllocated;
 use super::ledger::holds_of_group;
+use super::oddities::Oddities;
 use super::queue::QueueUse;
 use super::rows::{NodeReadOnlyItem, TaskReadOnlyItem};
 use super::stake::stake;
@@ -44,6 +45,9 @@ fn compare(
     for node in &cluster.nodes {
         let want = unasked.remove(&node.entity).unwrap_or_default();
         check(&mut faults, "unasked on", &node.identity.name, &node.unasked.0, &want);
+        let want = Oddities::default().with_object(node.identity, node.rules);
+        let want = want.with_room(&node.releasing.0, &node.pipelined.0, node.unasked.0);
+        check(&mut faults, "oddities of", &node.identity.name, node.oddities, &want);
     }
     if cluster.groups.inheritance.is_some() {
         let want = group_uses(&cluster);

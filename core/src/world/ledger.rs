@@ -293,6 +293,8 @@ impl Cluster<'_, '_> {
             flow.asked(&mut self.used.0, request);
             flow.pair(&mut node.unasked.0, contribution.unasked);
         }
+        let (releasing, pipelined) = (&node.releasing.0, &node.pipelined.0);
+        *node.oddities = node.oddities.with_room(releasing, pipelined, node.unasked.0);
         flow.neighbour(&mut node.neighbours, &contribution.marks, charge.stay());
         if let Some(volumes) = &contribution.volumes {
             for &(driver, count) in &volumes.attach {

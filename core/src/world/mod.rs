@@ -7,6 +7,7 @@
 mod symbol;
 mod names;
 mod node;
+mod oddities;
 mod task;
 mod job;
 mod queue;
@@ -52,6 +53,7 @@ pub use node::{
     NodeIdentity, NodePlace, NodeRules, NodeTails, NodeTaint, Pipelined, Releasing, Tenants,
     Unasked, Used,
 };
+pub use oddities::Oddities;
 pub use queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse, WHOLE_SHARE};
 pub(crate) use quota::amount;
 pub use quota::{Quota, Quotas};

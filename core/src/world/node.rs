@@ -4,6 +4,7 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Component, Resource};
 use bytemuck::TransparentWrapper;
 
+use super::oddities::Oddities;
 use super::rows::NodeReadOnlyContiguousItem;
 use super::symbol::Symbol;
 use super::volume::Attachments;
@@ -132,6 +133,7 @@ pub struct NodeColumns<'a> {
     pub identities: &'a [NodeIdentity],
     pub places: &'a [NodePlace],
     pub rules: &'a [NodeRules],
+    pub oddities: &'a [Oddities],
     pub allocatable: &'a [Lanes],
     pub idle: &'a [Lanes],
     pub used: &'a [Lanes],
@@ -150,6 +152,7 @@ impl<'a> NodeColumns<'a> {
         identities: &[],
         places: &[],
         rules: &[],
+        oddities: &[],
         allocatable: &[],
         idle: &[],
         used: &[],
@@ -180,6 +183,7 @@ impl<'a> NodeColumns<'a> {
             identities: table.identity,
             places: table.place,
             rules: table.rules,
+            oddities: table.oddities,
             allocatable: Allocatable::peel_slice(table.allocatable),
             idle: Idle::peel_slice(table.idle),
             used: Used::peel_slice(table.used),
@@ -210,6 +214,7 @@ impl<'a> NodeColumns<'a> {
             identities: &self.identities[range.clone()],
             places: &self.places[range.clone()],
             rules: &self.rules[range.clone()],
+            oddities: &self.oddities[range.clone()],
             allocatable: &self.allocatable[range.clone()],
             idle: &self.idle[range.clone()],
             used: &self.used[range.clone()],

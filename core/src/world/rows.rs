@@ -14,6 +14,7 @@ use super::node::{
     Allocatable, DomainPath, Idle, NodeIdentity, NodePlace, NodeRules, NodeTails, Pipelined,
     Releasing, Tenants, Unasked, Used,
 };
+use super::oddities::Oddities;
 use super::queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse};
 use super::rare::Rare;
 use super::reservation::Timing;
@@ -34,6 +35,7 @@ pub struct Node {
     pub identity: &'static mut NodeIdentity,
     pub place: &'static mut NodePlace,
     pub rules: &'static mut NodeRules,
+    pub oddities: &'static mut Oddities,
     pub allocatable: &'static mut Allocatable,
     pub idle: &'static mut Idle,
     pub used: &'static mut Used,

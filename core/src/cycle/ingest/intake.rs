@@ -132,6 +132,7 @@ impl Intake<'_, '_> {
             self.cluster.images.add(&rules.images);
             item.identity.present = true;
             *item.rules = rules;
+            *item.oddities = item.oddities.with_object(&item.identity, &item.rules);
             self.dirty.nodes = true;
             self.dirty.changed_nodes.push(node);
         }
@@ -174,6 +175,7 @@ impl Intake<'_, '_> {
         }
         item.identity.present = false;
         *item.rules = NodeRules::default();
+        *item.oddities = item.oddities.with_object(&item.identity, &item.rules);
         self.dirty.nodes = true;
         self.dirty.changed_nodes.push(node);
         self.dirty.vacant.push(node);

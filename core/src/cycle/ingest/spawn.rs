@@ -12,7 +12,7 @@ use crate::world::{
     Affairs, Allocatable, Assumed, Attachments, Directory, DomainPath, DomainSpec, DomainSpot,
     DomainTotals, Idle, JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobKey,
     JobMembers, JobOverdue, JobSpec, JobStake, JobVerdict, Labels, Membership, NodeIdentity,
-    NodePlace, NodeRules, NodeTails, Observed, Pipelined, PrioritySource, QueueDeserved,
+    NodePlace, NodeRules, NodeTails, Observed, Oddities, Pipelined, PrioritySource, QueueDeserved,
     QueueIdentity, QueueSpec, QueueTerms, QueueUse, Rare, Releasing, Request, RunsSince, Seat,
     TaskIdentity, TaskTraits, Tenants, Timing, Unasked, Used,
 };
@@ -113,7 +113,8 @@ impl Maker<'_> {
                 Unasked::default(),
             );
             let place = (NodePlace::default(), Tenants::default(), DomainPath::default());
-            let rules = (NodeRules::default(), Neighbours::default(), Attachments::default());
+            let around = (Neighbours::default(), Attachments::default());
+            let rules = (NodeRules::default(), Oddities::ABSENT, around);
             let node = world.spawn((identity, rules, room, place)).id();
             // Merely mentioned by a pod that does not take or hold room on it, it goes again.
             world.resource_mut::<Dirty>().vacant.push(node);

@@ -1,0 +1,164 @@
+//! Emptiness, fullness and balance of two lanes in one pass.
+//!
+//! The scores are those of [`ratio`], which has a kernel for each. They have much in common: amounts are
+//! read, checked and turned into floats once, four rows at a time, and points are added up before they
+//! are turned back.
+
+use wide::{f64x4, i64x4};
+
+use super::lanes::{LANES, Lanes};
+use super::quad::{FUSED, Quad, ROWS, Wholes};
+use super::ratio::{self, SCORE_SCALE};
+
+/// How much each score counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weights {
+    /// Of [`ratio::least_requested`], both lanes counting alike.
+    pub least: i64,
+    /// Of [`ratio::most_requested`], both lanes counting alike.
+    pub most: i64,
+    /// Of [`ratio::balanced`].
+    pub balanced: i64,
+}
+
+impl Weights {
+    /// Sums of points times weights from here on are not for floats.
+    const LIMIT: i64 = 1 << 20;
+
+    fn are_small(self) -> bool {
+        [self.least, self.most, self.balanced].iter().all(|weight| weight.abs() < Self::LIMIT)
+    }
+}
+
+/// Adds all three scores to each row.
+///
+/// # Panics
+///
+/// If the slices differ in length, or the lanes are not two different ones below [`LANES`].
+pub fn score(
+    request: &Lanes,
+    lanes: [usize; 2],
+    weights: Weights,
+    used: &[Lanes],
+    allocatable: &[Lanes],
+    out: &mut [i64],
+) {
+    assert!(lanes[0] != lanes[1], "two lanes");
+    let asks = lanes.map(|lane| request.0[lane]);
+    if !FUSED || !weights.are_small() || !asks.into_iter().all(Quad::takes) {
+        one_by_one(request, lanes, weights, (used, allocatable), out);
+        return;
+    }
+    assert_eq!(used.len(), out.len(), "one score for each row");
+    assert_eq!(allocatable.len(), out.len(), "columns of one table");
+    let (used, used_rest) = used.as_chunks::<ROWS>();
+    let (wholes, wholes_rest) = allocatable.as_chunks::<ROWS>();
+    let (out, out_rest) = out.as_chunks_mut::<ROWS>();
+    let mut sizes = [Wholes::ONE; 2];
+    for ((used, wholes), out) in used.iter().zip(wholes).zip(out) {
+        let quad = |at: usize, size: &mut Wholes| Quad::new(used, wholes, lanes[at], size);
+        let [first, second] = &mut sizes;
+        let quads = quad(0, first).zip(quad(1, second));
+        match quads.and_then(|(a, b)| added(out, weighted([a, b], asks, weights))) {
+            Some(sum) => *out = sum,
+            None => one_by_one(request, lanes, weights, (used, wholes), out),
+        }
+    }
+    one_by_one(request, lanes, weights, (used_rest, wholes_rest), out_rest);
+}
+
+/// The points of four rows times their weights, all together.
+#[inline]
+fn weighted(quads: [Quad; 2], asks: [i64; 2], weights: Weights) -> f64x4 {
+    let [a, b] = quads;
+    let mean = |of: fn(Quad, i64) -> f64x4| {
+        let points = f64x4::splat(100.0);
+        let sum = a.share(of(a, asks[0]), points) + b.share(of(b, asks[1]), points);
+        (sum * f64x4::splat(0.5)).floor()
+    };
+    let mut sum = f64x4::ZERO;
+    if weights.least != 0 {
+        sum += mean(Quad::left) * f64x4::splat(weights.least as f64);
+    }
+    if weights.most != 0 {
+        sum += mean(Quad::wanted) * f64x4::splat(weights.most as f64);
+    }
+    if weights.balanced != 0 {
+        sum += ratio::balance(quads, asks) * f64x4::splat(weights.balanced as f64);
+    }
+    sum
+}
+
+/// Scores with so many points more; none if one of them does not fit.
+#[inline]
+fn added(scores: &[i64; ROWS], points: f64x4) -> Option<[i64; ROWS]> {
+    let scores = i64x4::new(*scores);
+    let more = super::quad::whole(points * f64x4::splat(SCORE_SCALE as f64));
+    let sum = scores + more;
+    // The sum is off if both parts have the sign it has not.
+    let off = (scores ^ sum) & (more ^ sum);
+    (!off.simd_lt(i64x4::ZERO).any()).then(|| sum.to_array())
+}
+
+fn one_by_one(
+    request: &Lanes,
+    lanes: [usize; 2],
+    weights: Weights,
+    (used, allocatable): (&[Lanes], &[Lanes]),
+    out: &mut [i64],
+) {
+    let mut both = [0; LANES];
+    lanes.iter().for_each(|&lane| both[lane] = 1);
+    let Weights { least, most, balanced } = weights;
+    if least != 0 {
+        ratio::least_requested(request, &both, least, used, allocatable, out);
+    }
+    if most != 0 {
+        ratio::most_requested(request, &both, most, used, allocatable, out);
+    }
+    if balanced != 0 {
+        ratio::balanced(request, &lanes, balanced, used, allocatable, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::lanes::tests::{any_columns, any_lanes};
+    use super::*;
+
+    fn any_weight() -> impl Strategy<Value = i64> {
+        prop_oneof![4 => -2_i64..5, 1 => Just((1 << 20) - 1), 1 => any::<i64>()]
+    }
+
+    /// Amounts as nodes have them.
+    fn amounts(rows: Vec<Lanes>) -> Vec<Lanes> {
+        rows.into_iter().map(|row| Lanes(row.0.map(|lane| lane.rem_euclid(1 << 38)))).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn all_three_at_once_are_all_three_in_turn(
+            request in any_lanes(),
+            [used, allocatable] in any_columns::<2>(),
+            (least, most, balanced) in (any_weight(), any_weight(), any_weight()),
+            start in prop_oneof![4 => -9_i64..9, 1 => Just(i64::MAX - 5), 1 => Just(i64::MIN + 5)],
+            lanes in prop_oneof![Just([0, 1]), Just([4, 2])],
+            ordinary in any::<bool>(),
+        ) {
+            let weights = Weights { least, most, balanced };
+            let columns = (used, allocatable);
+            let (used, allocatable) =
+                if ordinary { (amounts(columns.0), amounts(columns.1)) } else { columns };
+            let (mut got, mut want) = (vec![start; used.len()], vec![start; used.len()]);
+            score(&request, lanes, weights, &used, &allocatable, &mut got);
+            for row in 0..used.len() {
+                let (row, out) = (row..=row, &mut want[row..=row]);
+                let columns = (&used[row.clone()], &allocatable[row]);
+                one_by_one(&request, lanes, weights, columns, out);
+            }
+            prop_assert_eq!(got, want);
+        }
+    }
+}
