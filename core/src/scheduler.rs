@@ -74,6 +74,15 @@ pub struct CycleOutcome {
     pub laps: Vec<(&'static str, u64)>,
 }
 
+impl CycleOutcome {
+    /// Makes room for decisions about so many pods and their calls: lists of a large cycle are not
+    /// copied while they grow. Memory nobody writes to costs nothing.
+    pub(crate) fn expect(&mut self, pods: usize) {
+        self.decisions.reserve(pods);
+        self.intents.reserve(pods);
+    }
+}
+
 impl Scheduler {
     /// A scheduler that knows nothing yet. `pool` is the one thread pool of the process. It keeps of
     /// pods and nodes what the rules of this configuration read.

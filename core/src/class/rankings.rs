@@ -71,7 +71,8 @@ impl Rankings {
         let spare = &mut self.spare;
         let ranking = slot.ranking.get_or_insert_with(|| spare.pop().unwrap_or_default());
         if rules.tuning.upkeep == Upkeep::Rescan {
-            **ranking = Ranking::default();
+            // Every row anew, in the same memory: what is compared is the work, not the allocator.
+            ranking.reset();
         }
         ranking.note_ask(self.asked);
         ranking.refresh(rules.classes.get(class), nodes, log, &self.ordinals.1, rules);

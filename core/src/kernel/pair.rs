@@ -4,6 +4,8 @@
 //! read, checked and turned into floats once, four rows at a time, and points are added up before they
 //! are turned back.
 
+use std::slice;
+
 use wide::{f64x4, i64x4};
 
 use super::lanes::{LANES, Lanes};
@@ -55,16 +57,28 @@ pub fn score(
     let (wholes, wholes_rest) = allocatable.as_chunks::<ROWS>();
     let (out, out_rest) = out.as_chunks_mut::<ROWS>();
     let mut sizes = [Wholes::ONE; 2];
-    for ((used, wholes), out) in used.iter().zip(wholes).zip(out) {
-        let quad = |at: usize, size: &mut Wholes| Quad::new(used, wholes, lanes[at], size);
+    let mut four = |used: &[Lanes; ROWS], wholes: &[Lanes; ROWS], scores: &[i64; ROWS]| {
         let [first, second] = &mut sizes;
-        let quads = quad(0, first).zip(quad(1, second));
-        match quads.and_then(|(a, b)| added(out, weighted([a, b], asks, weights))) {
+        let a = Quad::new(used, wholes, lanes[0], first)?;
+        let b = Quad::new(used, wholes, lanes[1], second)?;
+        added(scores, weighted([a, b], asks, weights))
+    };
+    for ((used, wholes), out) in used.iter().zip(wholes).zip(out) {
+        match four(used, wholes, out) {
             Some(sum) => *out = sum,
             None => one_by_one(request, lanes, weights, (used, wholes), out),
         }
     }
-    one_by_one(request, lanes, weights, (used_rest, wholes_rest), out_rest);
+    // Mostly a single row that has changed: it is taken as four of the same.
+    for ((used, whole), out) in used_rest.iter().zip(wholes_rest).zip(out_rest) {
+        match four(&[*used; ROWS], &[*whole; ROWS], &[*out; ROWS]) {
+            Some([sum, ..]) => *out = sum,
+            None => {
+                let (columns, out) = ((slice::from_ref(used), slice::from_ref(whole)), out);
+                one_by_one(request, lanes, weights, columns, slice::from_mut(out));
+            }
+        }
+    }
 }
 
 /// The points of four rows times their weights, all together.

@@ -272,7 +272,7 @@ fn settle(
     Touched { task, before, why }: Touched,
 ) {
     let Ok(mut item) = cluster.tasks.get_mut(task) else { return };
-    let after = item.assumed.0;
+    let (after, held) = (item.assumed.0, item.affairs.nomination.0.map(|record| record.node));
     if item.affairs.last.0.is_some() {
         item.affairs.last = LastTransaction(None);
     }
@@ -292,32 +292,27 @@ fn settle(
         },
         (None, _) => return,
     };
-    record(cluster, (task, op, node), &why, evicts);
-    announce(cluster, outcome, Decided { action, op, task, node, why });
-}
-
-/// Writes down what was decided: from now on it waits to be confirmed.
-fn record(
-    cluster: &mut Cluster<'_, '_>,
-    (task, op, node): (Entity, DecisionOp, Entity),
-    why: &Why,
-    evicts: bool,
-) {
-    let held = cluster.task(task).affairs.nomination.0.map(|record| record.node);
-    // A bind where the room was held keeps the record until it is answered.
-    if op != DecisionOp::Bind || held != Some(node) {
-        let cause = match why {
-            Why::Released(cause) => *cause,
-            // It has a place elsewhere, which it looks for only if its own is closed to it.
-            Why::Placed | Why::Evicted(_) => Release::Closed,
-        };
-        cluster.end_reservation(task, End::Released(cause));
+    if let Some(held) = held {
+        // A bind where the room was held keeps the record until it is answered.
+        if op != DecisionOp::Bind || held != node {
+            cluster.end_reservation(task, End::Released(cause_of(&why)));
+        }
     }
     match op {
         DecisionOp::Bind => cluster.await_answer(task),
         DecisionOp::Evict => cluster.begin_leaving(task),
         DecisionOp::Pipeline => cluster.begin_reservation(task, node, evicts),
         DecisionOp::Unpipeline => {}
+    }
+    announce(cluster, outcome, Decided { action, op, task, node, why });
+}
+
+/// Why a reservation ends with an operation.
+fn cause_of(why: &Why) -> Release {
+    match why {
+        Why::Released(cause) => *cause,
+        // It has a place elsewhere, which it looks for only if its own is closed to it.
+        Why::Placed | Why::Evicted(_) => Release::Closed,
     }
 }
 
