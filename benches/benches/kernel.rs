@@ -4,7 +4,10 @@ use criterion::{Criterion, Throughput};
 use muster_benches::{criterion, size};
 use muster_core::kernel::fit::{Fit, grade};
 use muster_core::kernel::overbooked::overbooked;
+use muster_core::kernel::pair;
 use muster_core::kernel::ratio::{balanced, binpack, least_requested};
+use muster_core::kernel::roi::{self, gain_and_cost};
+use muster_core::kernel::slots::{self, Slots};
 use muster_core::kernel::sum::sum;
 use muster_core::resource::Lanes;
 
@@ -78,7 +81,7 @@ fn sums(c: &mut Criterion, columns: &Columns) {
 type Scorer = fn(&Columns, &mut [i64]);
 
 /// Each with the points it gives a node that is empty, and one half of whose cpu is used.
-const SCORERS: [(&str, Scorer, [i64; 2]); 3] = [
+const SCORERS: [(&str, Scorer, [i64; 2]); 4] = [
     (
         "ratio::binpack",
         |columns, out| binpack(&REQUEST, &WEIGHTS, 1, &columns.used, &columns.allocatable, out),
@@ -99,6 +102,16 @@ const SCORERS: [(&str, Scorer, [i64; 2]); 3] = [
         // 50 + (50 + 75 - 100) / 2, then 50 + (50 + 56 - 81) / 2, in whole points.
         [62_000_000, 62_000_000],
     ),
+    (
+        "pair::score",
+        |columns, out| {
+            let weights = pair::Weights { least: 1, most: 0, balanced: 1 };
+            let (used, allocatable) = (&columns.used, &columns.allocatable);
+            pair::score(&REQUEST, [0, 1], weights, used, allocatable, out);
+        },
+        // The balance as above, and (50 + 99) / 2, then (0 + 86) / 2.
+        [136_000_000, 105_000_000],
+    ),
 ];
 
 fn scores(c: &mut Criterion, columns: &Columns) {
@@ -111,11 +124,40 @@ fn scores(c: &mut Criterion, columns: &Columns) {
     }
 }
 
+/// What bundles free here and cost elsewhere.
+fn efficiency(c: &mut Criterion, columns: &Columns) {
+    let (rows, local, global) = (columns.used.len(), &columns.used, &columns.allocatable);
+    let (mut gains, mut costs) = (vec![0.0; rows], vec![0.0; rows]);
+    gain_and_cost(&REQUEST, local, global, &mut gains, &mut costs);
+    // The whole need of cpu, memory, pods and GPUs, for 2 + 128 + 110 + 8 times the need.
+    assert_eq!(roi::efficiency(gains[16], costs[16]), 4 * roi::PARTS / 248);
+    measure(c, "roi::gain_and_cost", rows, || {
+        gain_and_cost(&REQUEST, local, global, &mut gains, &mut costs);
+    });
+}
+
+/// How many equal pods each node takes in.
+fn capacity(c: &mut Criterion, columns: &Columns) {
+    let (rows, idle, none) = (columns.idle.len(), &columns.idle, Lanes::ZERO);
+    let all = |slots: &mut Slots| {
+        *slots = Slots::default();
+        idle.iter().for_each(|idle| slots.add(slots::slots(&REQUEST, idle, &none, &none)));
+    };
+    let mut total = Slots::default();
+    all(&mut total);
+    // Sixteen cores of thirty-two: twice where nothing is used, once up to one half.
+    let want = (0..rows).map(|row| if row % 32 == 0 { 2 } else { u32::from(row % 32 <= 16) });
+    assert_eq!(total.now, want.sum::<u32>());
+    measure(c, "slots::slots", rows, || all(&mut total));
+}
+
 fn main() {
     let mut criterion = criterion().configure_from_args();
     let columns = Columns::new(size(100_000, 640));
     fits(&mut criterion, &columns);
     sums(&mut criterion, &columns);
     scores(&mut criterion, &columns);
+    efficiency(&mut criterion, &columns);
+    capacity(&mut criterion, &columns);
     criterion.final_summary();
 }

@@ -14,6 +14,7 @@ use muster_tests::build;
 pub use crate::cluster::amounts;
 
 use crate::cluster::Dice;
+use crate::echo::Echo;
 
 /// Cores, GiB of memory, pods and GPUs of a node.
 pub const NODE: [i64; 4] = [32, 128, 110, 8];
@@ -70,14 +71,40 @@ impl Fleet {
 
     /// One more gang of pods, of the first class, that comes later.
     pub fn newcomers(self, round: usize, members: usize) -> Vec<ClusterDelta> {
-        let name = Name::from(format!("late-{round}"));
+        self.latecomers(round, members, 0)
+    }
+
+    /// One more gang of pods of any class.
+    pub fn latecomers(self, round: usize, members: usize, class: usize) -> Vec<ClusterDelta> {
+        let name = late_name(round);
         let created = TimeMs((self.gangs + round) as i64);
         let queue = queue_name(round % self.queues.max(1));
         let mut deltas = vec![group(&name, created, queue, members as u32, None)];
-        let request = &Self::request_of(0);
+        let request = &Self::request_of(class);
         let pod = |member| Pod { gang: &name, member, created, request, node: None }.delta();
         deltas.extend((0..members).map(pod));
         deltas
+    }
+
+    /// So many pods end, and as many come: pods that ran from the start first, those that waited
+    /// where none did.
+    pub fn churn(self, echo: &mut Echo, round: usize, pods: usize) -> Vec<ClusterDelta> {
+        let first = round * pods;
+        let ends = (first..first + pods).filter_map(|index| {
+            let pod = if self.running == 0 { self.waiting_pod(index) } else { running_pod(index) };
+            echo.change(&pod, |facts| facts.phase = PodPhase::Succeeded)
+        });
+        let mut deltas: Vec<ClusterDelta> = ends.collect();
+        let comes = self.newcomers(round, pods);
+        echo.note(&comes);
+        deltas.extend(comes);
+        deltas
+    }
+
+    /// The key of a pod that waited at first.
+    fn waiting_pod(self, index: usize) -> ObjectKey {
+        let (gang, member) = (waiting_gang(index / self.members), index % self.members);
+        ObjectKey::new(NAMESPACE, format!("{gang}-worker-{member}"))
     }
 
     /// What the pods of a class ask for: no two classes the same.
@@ -153,20 +180,28 @@ impl Iterator for Running {
     }
 }
 
-/// The key of a running pod.
+/// The key of a pod that runs from the start.
 pub fn running_pod(index: usize) -> ObjectKey {
     let (gang, member) = (index / RUNNING_GANG, index % RUNNING_GANG);
     ObjectKey::new(NAMESPACE, format!("run-{gang}-worker-{member}"))
 }
 
-/// The key of a pod that waited at first.
-pub fn waiting_pod(fleet: Fleet, index: usize) -> ObjectKey {
-    let (gang, member) = (waiting_gang(index / fleet.members), index % fleet.members);
-    ObjectKey::new(NAMESPACE, format!("{gang}-worker-{member}"))
-}
-
 fn waiting_gang(index: usize) -> Name {
     format!("wait-{index}").into()
+}
+
+fn late_name(round: usize) -> Name {
+    format!("late-{round}").into()
+}
+
+/// The key of a gang that came later.
+pub fn late_gang(round: usize) -> ObjectKey {
+    ObjectKey::new(NAMESPACE, late_name(round))
+}
+
+/// The key of a pod of a gang that came later.
+pub fn late_pod(round: usize, member: usize) -> ObjectKey {
+    ObjectKey::new(NAMESPACE, format!("{}-worker-{member}", late_name(round)))
 }
 
 fn queue_name(index: usize) -> Name {

@@ -15,6 +15,7 @@ pub mod fleet;
 pub mod memory;
 mod profile;
 mod racks;
+pub mod rig;
 
 pub use cluster::{Company, Shape, config, pool};
 pub use profile::{criterion, flamegraph};

@@ -5,6 +5,7 @@ use std::time::Duration;
 use muster::config::parse;
 use muster_benches::echo::Echo;
 use muster_benches::fleet::{Pod, amounts, group, node};
+use muster_benches::rig::{Rig, count, millis};
 use muster_core::config::SchedulerConfig;
 use muster_core::delta::ClusterDelta;
 use muster_core::ids::{Name, TimeMs};
@@ -14,7 +15,6 @@ use muster_tests::build;
 
 use crate::options::Options;
 use crate::report::{CaseFigures, rounded};
-use crate::rig::{Rig, count, millis};
 
 /// Nodes, of eight GPUs each.
 const NODES: usize = 500;

@@ -4,7 +4,6 @@
 
 mod options;
 mod report;
-mod rig;
 mod whole;
 mod cases;
 

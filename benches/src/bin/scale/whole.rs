@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use muster::config::default_config;
 use muster_benches::echo::Echo;
-use muster_benches::fleet::{Fleet, running_pod, waiting_pod};
+use muster_benches::fleet::Fleet;
 use muster_benches::memory::{Counting, resident_mib};
+use muster_benches::rig::{Rig, count, median, micros, millis};
 use muster_core::config::Upkeep;
-use muster_core::delta::{ClusterDelta, PodPhase};
-use muster_core::intent::{Decision, DecisionOp, Intent};
+use muster_core::delta::ClusterDelta;
+use muster_core::intent::{Decision, DecisionOp};
 
 use crate::options::Options;
 use crate::report::{Whole, rounded};
-use crate::rig::{Rig, count, median, micros, millis};
 
 /// Pods told in one batch at the start.
 const BATCH: usize = 100_000;
@@ -21,8 +21,6 @@ const BATCH: usize = 100_000;
 const ROUNDS: usize = 15;
 /// Pods that end, and pods that come, before each small cycle.
 const CHURN: usize = 50;
-/// Cycles after which everything must have come to rest.
-const CYCLES_MAX: usize = 20;
 
 pub(crate) fn measure(options: &Options) -> Result<Whole, String> {
     let (fleet, threads) = (options.fleet(), options.threads());
@@ -37,7 +35,7 @@ pub(crate) fn measure(options: &Options) -> Result<Whole, String> {
     let placed = count(&outcome.decisions, DecisionOp::Bind);
     let digest = digest(&outcome.decisions);
     eprintln!("cycle    {:>10.1} ms  decisions {digest:016x}", millis(cycle));
-    come_to_rest(&mut rig, &mut echo, &outcome.intents)?;
+    rig.come_to_rest(&mut echo, &outcome.intents)?;
     let idle = idle(&mut rig)?;
     let small = churn(&mut rig, &mut echo, fleet)?;
     eprintln!("delta100 {:>10.1} us", micros(small));
@@ -92,19 +90,6 @@ fn start(rig: &mut Rig, fleet: Fleet, echo: &mut Echo) -> Start {
     Start { time, bytes_per_pod: (pods > 0).then(|| grown as f64 / pods as f64) }
 }
 
-/// Tells the scheduler of its own calls until it makes none any more.
-fn come_to_rest(rig: &mut Rig, echo: &mut Echo, intents: &[Intent]) -> Result<(), String> {
-    let mut answers = echo.answers(intents);
-    for _ in 0..CYCLES_MAX {
-        let (outcome, _) = rig.cycle(answers);
-        answers = echo.answers(&outcome.intents);
-        if answers.is_empty() && outcome.decisions.is_empty() {
-            return Ok(());
-        }
-    }
-    Err(format!("the scheduler still decides after {CYCLES_MAX} cycles without news"))
-}
-
 /// A cycle in which nothing changed.
 fn idle(rig: &mut Rig) -> Result<Duration, String> {
     let mut times = Vec::new();
@@ -122,19 +107,10 @@ fn idle(rig: &mut Rig) -> Result<Duration, String> {
 fn churn(rig: &mut Rig, echo: &mut Echo, fleet: Fleet) -> Result<Duration, String> {
     let mut times = Vec::new();
     for round in 0..ROUNDS {
-        let first = round * CHURN;
-        let ends = (first..first + CHURN).filter_map(|index| {
-            let pod =
-                if fleet.running == 0 { waiting_pod(fleet, index) } else { running_pod(index) };
-            echo.change(&pod, |facts| facts.phase = PodPhase::Succeeded)
-        });
-        let mut deltas: Vec<ClusterDelta> = ends.collect();
-        let comes = fleet.newcomers(round, CHURN);
-        echo.note(&comes);
-        deltas.extend(comes);
+        let deltas = fleet.churn(echo, round, CHURN);
         let (outcome, time) = rig.cycle(deltas);
         times.push(time);
-        come_to_rest(rig, echo, &outcome.intents)?;
+        rig.come_to_rest(echo, &outcome.intents)?;
     }
     Ok(median(times))
 }
