@@ -353,7 +353,7 @@ impl Market {
 /// then the youngest.
 fn sort_within_job(scene: &Scene<'_, '_>, need: &ResourceVec, stands: &mut [Stand]) {
     let requests: Vec<Lanes> =
-        stands.iter().map(|stand| scene.cluster.task(stand.task).request.0).collect();
+        stands.iter().map(|stand| scene.cluster.task(stand.task).request.amounts.hot).collect();
     let (mut covers, mut sizes) = (vec![0.0; requests.len()], vec![0.0; requests.len()]);
     roi::gain_and_cost(&need.hot, &requests, &requests, &mut covers, &mut sizes);
     let parts = |value: f64| (value * PARTS as f64).round() as i64;

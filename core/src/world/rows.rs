@@ -23,7 +23,7 @@ use super::task::{
     TaskStatus, TaskTraits, status_of,
 };
 use super::volume::Attachments;
-use crate::near::{Marks, Neighbours};
+use crate::near::Neighbours;
 use crate::resource::ResourceVec;
 
 /// A node with all its columns.
@@ -57,7 +57,6 @@ pub struct Task {
     pub priority: &'static mut PrioritySource,
     pub request: &'static mut Request,
     pub labels: &'static mut Labels,
-    pub marks: &'static mut Marks,
     pub membership: &'static mut Membership,
     pub seat: &'static mut Seat,
     pub observed: &'static mut Observed,
@@ -87,7 +86,7 @@ impl TaskReadOnlyItem<'_, '_> {
 
     /// All it asks for.
     pub fn whole_request(&self) -> ResourceVec {
-        self.request.whole()
+        self.request.amounts.clone()
     }
 
     /// The node its status concerns, or the one it ended on.

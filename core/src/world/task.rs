@@ -1,7 +1,7 @@
 //! Columns of a task, and its status as a pure function of what was observed and what is assumed.
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Component;
@@ -10,7 +10,8 @@ use super::reservation::Annotated;
 use crate::class::ClassId;
 use crate::delta::{Ownership, PodPhase, PreemptionPolicy};
 use crate::ids::{Name, ObjectKey, TimeMs};
-use crate::resource::{Lanes, ResourceVec, Tail};
+use crate::near::Marks;
+use crate::resource::ResourceVec;
 use crate::verdict::Reason;
 
 /// Where a task stands. The order is Volcano's and indexes the counts of a job.
@@ -166,8 +167,6 @@ pub struct TaskTraits {
     pub preempts: PreemptionPolicy,
     /// How long it must be left alone once it runs, in milliseconds.
     pub cooldown_ms: i64,
-    /// Milli-cpu and bytes of memory that scores count for it above what it asks for.
-    pub unasked: [i64; 2],
 }
 
 /// Since when the task is seen to run.
@@ -185,26 +184,34 @@ pub struct PrioritySource {
     pub preempts: Option<PreemptionPolicy>,
 }
 
-/// The request: in lanes, and beyond them. Tasks of a class share it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
+/// What the task is to the node it is on. Tasks of a class share it.
+#[derive(Clone, Debug, PartialEq, Eq, Component)]
 pub struct Request {
     shared: Arc<Asked>,
 }
 
-/// What a task asks for: in lanes, and beyond them.
+/// What a task takes of a node, and what it counts for there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked(pub Lanes, pub Tail);
+pub struct Asked {
+    /// What it asks for.
+    pub amounts: ResourceVec,
+    /// Milli-cpu and bytes of memory that scores count for it above that; zero where no rule reads it.
+    pub unasked: [i64; 2],
+    /// What other pods count it by.
+    pub marks: Marks,
+}
 
-impl Asked {
-    /// All of it.
-    pub fn whole(&self) -> ResourceVec {
-        ResourceVec { hot: self.0, tail: self.1.clone() }
+impl From<Asked> for Request {
+    fn from(asked: Asked) -> Self {
+        Self { shared: Arc::new(asked) }
     }
 }
 
-impl From<&ResourceVec> for Request {
-    fn from(request: &ResourceVec) -> Self {
-        Self { shared: Arc::new(Asked(request.hot, request.tail.clone())) }
+impl Default for Request {
+    /// Nothing. Every task begins with it, so it is made once.
+    fn default() -> Self {
+        static NOTHING: LazyLock<Request> = LazyLock::new(|| Asked::default().into());
+        NOTHING.clone()
     }
 }
 

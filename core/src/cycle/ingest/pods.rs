@@ -55,9 +55,7 @@ impl Intake<'_, '_> {
         self.observe(task, facts);
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
             *item.membership = Membership { job, role, subgroup: None, class };
-            let class = self.classes.get(class);
-            *item.marks = class.marks.clone();
-            *item.request = class.asked.clone();
+            *item.request = self.classes.get(class).asked.clone();
         }
         self.write_volumes(task, volumes);
         if let Some(job) = job {
@@ -189,7 +187,6 @@ impl Intake<'_, '_> {
             preemptable: facts.preemptable.unwrap_or(true),
             preempts,
             cooldown_ms: facts.cooldown_ms,
-            unasked: facts.constraints.unasked,
         };
         *item.labels = labels;
         let guards = self.cluster.budgets.guards_of(&facts.key.namespace, &item.labels);

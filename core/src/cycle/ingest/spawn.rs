@@ -7,7 +7,7 @@ use super::Dirty;
 use super::domains::Finders;
 use crate::delta::{ClusterDelta, DomainMember, PodFacts};
 use crate::ids::{Name, ObjectKey, TimeMs};
-use crate::near::{Marks, Neighbours};
+use crate::near::Neighbours;
 use crate::world::{
     Affairs, Allocatable, Assumed, Attachments, Directory, DomainPath, DomainSpec, DomainSpot,
     DomainTotals, Idle, JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobKey,
@@ -132,8 +132,7 @@ impl Maker<'_> {
                 index: 0,
             };
             let facts = (identity, TaskTraits::default(), PrioritySource::default());
-            let place =
-                (Membership::default(), Seat::default(), Labels::default(), Marks::default());
+            let place = (Membership::default(), Seat::default(), Labels::default());
             let state = (Observed::default(), Assumed::default(), RunsSince::default());
             let held = (Timing::default(), Rare::<Affairs>::default());
             world.spawn((facts, Request::default(), place, state, held)).id()
