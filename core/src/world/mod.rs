@@ -6,6 +6,7 @@
 
 mod symbol;
 mod names;
+mod moment;
 mod node;
 mod task;
 mod job;
@@ -46,6 +47,7 @@ pub use job::{
     JobSpec, JobVerdict, READY, Role, SubGroup,
 };
 pub use knots::{DomainView, Knots};
+pub use moment::Moment;
 pub use names::{Names, PriorityClasses};
 pub use node::{
     Allocatable, ChangeLog, ClusterTotals, ClusterUse, DomainPath, Idle, LogMark, NodeColumns,
@@ -66,7 +68,7 @@ pub use stake::{JobStake, lacking};
 pub use symbol::{Symbol, Symbols};
 pub use task::{
     Asked, Assumed, Assumption, Labels, LastTransaction, Membership, Observed, PrioritySource,
-    Request, RunsSince, Seat, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
+    Request, Seat, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
 };
 pub(crate) use view::{Wait, view_queue};
 pub use view::{census, jobs, pods, queues};

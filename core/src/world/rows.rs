@@ -19,8 +19,8 @@ use super::rare::Rare;
 use super::reservation::Timing;
 use super::stake::JobStake;
 use super::task::{
-    Assumed, Labels, Membership, Observed, PrioritySource, Request, RunsSince, Seat, TaskIdentity,
-    TaskStatus, TaskTraits, status_of,
+    Assumed, Labels, Membership, Observed, PrioritySource, Request, Seat, TaskIdentity, TaskStatus,
+    TaskTraits, status_of,
 };
 use super::volume::Attachments;
 use crate::near::Neighbours;
@@ -63,7 +63,6 @@ pub struct Task {
     pub assumed: &'static mut Assumed,
     pub timing: &'static mut Timing,
     pub affairs: &'static mut Rare<Affairs>,
-    pub since: &'static mut RunsSince,
 }
 
 impl TaskItem<'_, '_> {

@@ -169,10 +169,6 @@ pub struct TaskTraits {
     pub cooldown_ms: i64,
 }
 
-/// Since when the task is seen to run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
-pub struct RunsSince(pub Option<TimeMs>);
-
 /// Where the task's priority comes from, so that it follows a priority class that changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
 pub struct PrioritySource {

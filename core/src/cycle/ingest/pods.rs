@@ -12,8 +12,8 @@ use crate::reservation::Release;
 use crate::resource::ResourceVec;
 use crate::world::{
     Affairs, Annotated, Assumed, Assumption, End, GroupRuleId, Guards, JobBackoff, JobKey, Labels,
-    LastTransaction, Membership, Mirror, Observed, PrioritySource, Rare, RunsSince, Say,
-    TaskTraits, Timing, ToldWait, VolumeNeeds,
+    LastTransaction, Membership, Mirror, Moment, Observed, PrioritySource, Rare, Say, TaskTraits,
+    Timing, ToldWait, VolumeNeeds,
 };
 
 /// Priority of a pod nobody gave one, as in Volcano.
@@ -226,8 +226,8 @@ impl Intake<'_, '_> {
         let persistence = self.cluster.reservations.rules.persistence;
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
         let running = facts.phase == PodPhase::Running;
-        let seen = item.since.0.filter(|_| !first_sight).or(Some(self.now.0));
-        *item.since = RunsSince(seen.filter(|_| running));
+        let since = item.timing.running.get().filter(|_| !first_sight).unwrap_or(self.now.0);
+        item.timing.running = running.then_some(since).into();
         let before = std::mem::replace(&mut *item.observed, observed);
         item.identity.uid = facts.uid.clone();
         item.identity.version = facts.version;
@@ -235,13 +235,13 @@ impl Intake<'_, '_> {
             matches!(item.assumed.0, Some(Assumption::Binding(_))) && observed.node.is_some();
         item.assumed.0 = item.assumed.0.filter(|&assumption| stands(assumption, &observed));
         if item.assumed.0.is_none() {
-            item.timing.answer_by = None;
+            item.timing.answer_by = Moment::NONE;
         }
         let leaves = observed.deleting && observed.node.is_some();
-        let since = item.timing.leaving.unwrap_or(self.now.0);
-        item.timing.leaving =
-            (leaves || item.assumed.0 == Some(Assumption::Evicting)).then_some(since);
-        item.timing.stuck &= item.timing.leaving.is_some();
+        let leaves = leaves || item.assumed.0 == Some(Assumption::Evicting);
+        let since = item.timing.leaving.get().unwrap_or(self.now.0);
+        item.timing.leaving = leaves.then_some(since).into();
+        item.timing.stuck &= leaves;
         let mut mirror = item.affairs.mirror;
         let mut news = mirrored(&mut mirror, &before, &observed, first_sight);
         if mirror != item.affairs.mirror {
@@ -381,7 +381,7 @@ pub(super) fn give_up(mut intake: Intake<'_, '_>) {
         if let Ok(mut item) = cluster.tasks.get_mut(task) {
             forget_words(&mut item.affairs);
             item.affairs.trim();
-            item.timing.answer_by = None;
+            item.timing.answer_by = Moment::NONE;
         }
     }
     for mut job in &mut cluster.jobs {

@@ -13,8 +13,8 @@ use crate::world::{
     DomainTotals, Idle, JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobKey,
     JobMembers, JobOverdue, JobSpec, JobStake, JobVerdict, Labels, Membership, NodeIdentity,
     NodePlace, NodeRules, NodeTails, Observed, Pipelined, PrioritySource, QueueDeserved,
-    QueueIdentity, QueueSpec, QueueTerms, QueueUse, Rare, Releasing, Request, RunsSince, Seat,
-    TaskIdentity, TaskTraits, Tenants, Timing, Unasked, Used,
+    QueueIdentity, QueueSpec, QueueTerms, QueueUse, Rare, Releasing, Request, Seat, TaskIdentity,
+    TaskTraits, Tenants, Timing, Unasked, Used,
 };
 
 /// Name of the queue every path ends in.
@@ -133,9 +133,9 @@ impl Maker<'_> {
             };
             let facts = (identity, TaskTraits::default(), PrioritySource::default());
             let place = (Membership::default(), Seat::default(), Labels::default());
-            let state = (Observed::default(), Assumed::default(), RunsSince::default());
-            let held = (Timing::default(), Rare::<Affairs>::default());
-            world.spawn((facts, Request::default(), place, state, held)).id()
+            let state = (Observed::default(), Assumed::default(), Timing::default());
+            let affairs = Rare::<Affairs>::default();
+            world.spawn((facts, Request::default(), place, state, affairs)).id()
         });
     }
 
