@@ -68,7 +68,7 @@ pub use stake::{JobStake, lacking};
 pub use symbol::{Symbol, Symbols};
 pub use task::{
     Asked, Assumed, Assumption, Labels, LastTransaction, Membership, Observed, PrioritySource,
-    Request, Seat, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
+    Request, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
 };
 pub(crate) use view::{Wait, view_queue};
 pub use view::{census, jobs, pods, queues};

@@ -19,7 +19,7 @@ use super::rare::Rare;
 use super::reservation::Timing;
 use super::stake::JobStake;
 use super::task::{
-    Assumed, Labels, Membership, Observed, PrioritySource, Request, Seat, TaskIdentity, TaskStatus,
+    Assumed, Labels, Membership, Observed, PrioritySource, Request, TaskIdentity, TaskStatus,
     TaskTraits, status_of,
 };
 use super::volume::Attachments;
@@ -58,7 +58,6 @@ pub struct Task {
     pub request: &'static mut Request,
     pub labels: &'static mut Labels,
     pub membership: &'static mut Membership,
-    pub seat: &'static mut Seat,
     pub observed: &'static mut Observed,
     pub assumed: &'static mut Assumed,
     pub timing: &'static mut Timing,

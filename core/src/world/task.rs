@@ -224,6 +224,8 @@ impl Deref for Request {
 pub struct Membership {
     /// The job; none for a pod of another scheduler.
     pub job: Option<Entity>,
+    /// Its position in the job's list of members.
+    pub seat: u32,
     /// Index of its role in the job.
     pub role: u16,
     /// Index of its sub-group in the job, if it belongs to one.
@@ -258,10 +260,6 @@ impl Labels {
         self.0.binary_search_by(|label| (*label.0).cmp(key)).ok().map(|at| &self.0[at].1)
     }
 }
-
-/// Position of the task in its job's list of members.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
-pub struct Seat(pub u32);
 
 /// The condition last told of a waiting task: its reason and the code of why it waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

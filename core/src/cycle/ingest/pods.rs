@@ -54,7 +54,8 @@ impl Intake<'_, '_> {
         self.write_facts(task, facts, &request, sibling);
         self.observe(task, facts);
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
-            *item.membership = Membership { job, role, subgroup: None, class };
+            let seat = item.membership.seat;
+            *item.membership = Membership { job, seat, role, subgroup: None, class };
             *item.request = self.classes.get(class).asked.clone();
         }
         self.write_volumes(task, volumes);
@@ -85,15 +86,14 @@ impl Intake<'_, '_> {
 
     /// Takes the task off the members of its job, unless that is the job given.
     fn leave_job_unless(&mut self, task: Entity, stays: Option<Entity>) {
-        let item = self.cluster.task(task);
-        let (old, seat) = (item.membership.job, item.seat.0 as usize);
+        let Membership { job: old, seat, .. } = *self.cluster.task(task).membership;
         let Some(job) = old.filter(|_| old != stays) else { return };
         let Ok(mut item) = self.cluster.jobs.get_mut(job) else { return };
-        item.members.0.swap_remove(seat);
-        if let Some(&moved) = item.members.0.get(seat)
+        item.members.0.swap_remove(seat as usize);
+        if let Some(&moved) = item.members.0.get(seat as usize)
             && let Ok(mut moved) = self.cluster.tasks.get_mut(moved)
         {
-            moved.seat.0 = seat as u32;
+            moved.membership.seat = seat;
         }
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
             item.membership.job = None;
@@ -108,7 +108,7 @@ impl Intake<'_, '_> {
             let seat = item.members.0.len() as u32;
             item.members.0.push(task);
             if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
-                item.seat.0 = seat;
+                item.membership.seat = seat;
             }
         }
         let lone = matches!(self.cluster.job(job).identity.key, JobKey::Lone(_));

@@ -13,7 +13,7 @@ use crate::world::{
     DomainTotals, Idle, JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobKey,
     JobMembers, JobOverdue, JobSpec, JobStake, JobVerdict, Labels, Membership, NodeIdentity,
     NodePlace, NodeRules, NodeTails, Observed, Pipelined, PrioritySource, QueueDeserved,
-    QueueIdentity, QueueSpec, QueueTerms, QueueUse, Rare, Releasing, Request, Seat, TaskIdentity,
+    QueueIdentity, QueueSpec, QueueTerms, QueueUse, Rare, Releasing, Request, TaskIdentity,
     TaskTraits, Tenants, Timing, Unasked, Used,
 };
 
@@ -132,7 +132,7 @@ impl Maker<'_> {
                 index: 0,
             };
             let facts = (identity, TaskTraits::default(), PrioritySource::default());
-            let place = (Membership::default(), Seat::default(), Labels::default());
+            let place = (Membership::default(), Labels::default());
             let state = (Observed::default(), Assumed::default(), Timing::default());
             let affairs = Rare::<Affairs>::default();
             world.spawn((facts, Request::default(), place, state, affairs)).id()
