@@ -364,7 +364,7 @@ fn sort_within_job(scene: &Scene<'_, '_>, need: &ResourceVec, stands: &mut [Stan
             let task = scene.cluster.task(stand.task);
             let last_first = std::cmp::Reverse(scene.policies.task_key(&task));
             let created = std::cmp::Reverse(task.identity.created);
-            ((-parts(cover), task.traits.priority, parts(size), created, last_first), stand)
+            ((-parts(cover), task.priority.value, parts(size), created, last_first), stand)
         })
         .collect();
     keyed.sort_unstable_by(|a, b| a.0.cmp(&b.0));

@@ -94,11 +94,12 @@ impl Writer<'_, '_, '_> {
         let role =
             job.as_ref().map(|job| &job.counts.roles[usize::from(task.membership.role)].name);
         format!(
-            "task {} {} {status:?} on {:?} of {:?} {role:?} {:?} {:?} {:?} {:?} {:?}",
+            "task {} {} {status:?} on {:?} of {:?} {role:?} {:?} {:?} {:?} {:?} {:?} {:?}",
             task.identity.key,
             task.identity.uid,
             self.node(node),
             job.as_ref().map(|job| &job.identity.key),
+            task.priority,
             task.traits,
             self.amounts(&request(task)),
             task.request.unasked,

@@ -67,8 +67,8 @@ pub use rows::{
 pub use stake::{JobStake, lacking};
 pub use symbol::{Symbol, Symbols};
 pub use task::{
-    Asked, Assumed, Assumption, Labels, LastTransaction, Membership, Observed, PrioritySource,
-    Request, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
+    Asked, Assumed, Assumption, Labels, LastTransaction, Membership, Observed, Request,
+    TaskIdentity, TaskPriority, TaskStatus, TaskTraits, ToldWait, status_of,
 };
 pub(crate) use view::{Wait, view_queue};
 pub use view::{census, jobs, pods, queues};

@@ -19,7 +19,7 @@ use super::rare::Rare;
 use super::reservation::Timing;
 use super::stake::JobStake;
 use super::task::{
-    Assumed, Labels, Membership, Observed, PrioritySource, Request, TaskIdentity, TaskStatus,
+    Assumed, Labels, Membership, Observed, Request, TaskIdentity, TaskPriority, TaskStatus,
     TaskTraits, status_of,
 };
 use super::volume::Attachments;
@@ -54,7 +54,7 @@ pub struct Task {
     pub entity: Entity,
     pub identity: &'static mut TaskIdentity,
     pub traits: &'static mut TaskTraits,
-    pub priority: &'static mut PrioritySource,
+    pub priority: &'static mut TaskPriority,
     pub request: &'static mut Request,
     pub labels: &'static mut Labels,
     pub membership: &'static mut Membership,

@@ -153,8 +153,6 @@ pub struct TaskIdentity {
 /// Facts about a task that rules and actions read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
 pub struct TaskTraits {
-    /// Task priority.
-    pub priority: i32,
     /// Asks for nothing but a pod slot.
     pub best_effort: bool,
     /// Held by a scheduling gate.
@@ -163,21 +161,23 @@ pub struct TaskTraits {
     pub ownership: Ownership,
     /// May it be evicted for others?
     pub preemptable: bool,
-    /// May others be evicted for it?
-    pub preempts: PreemptionPolicy,
     /// How long it must be left alone once it runs, in milliseconds.
     pub cooldown_ms: i64,
 }
 
-/// Where the task's priority comes from, so that it follows a priority class that changes.
+/// How important the task is, and where that comes from: it follows a priority class that changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
-pub struct PrioritySource {
+pub struct TaskPriority {
+    /// Its priority: [`own`](Self::own), else that of its class.
+    pub value: i32,
+    /// May others be evicted for it? By its [own word](Self::own_preempts), else by that of its class.
+    pub preempts: PreemptionPolicy,
     /// Given by the pod itself.
-    pub explicit: Option<i32>,
-    /// Class to look up otherwise.
+    pub own: Option<i32>,
+    /// Whether others may be evicted for it, where the pod itself says so.
+    pub own_preempts: Option<PreemptionPolicy>,
+    /// Class to look up for what the pod does not say.
     pub class: Option<Name>,
-    /// Whether others may be evicted for it, where the pod itself says so; else its class does.
-    pub preempts: Option<PreemptionPolicy>,
 }
 
 /// What the task is to the node it is on. Tasks of a class share it.

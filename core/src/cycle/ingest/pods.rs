@@ -6,14 +6,14 @@ use super::intake::Intake;
 use crate::class::{Asks, ClassId};
 use crate::config::Persistence;
 use crate::cycle::Role;
-use crate::delta::{ObjectRef, Ownership, PodFacts, PodPhase, PreemptionPolicy, SubGroupPolicy};
+use crate::delta::{ObjectRef, Ownership, PodFacts, PodPhase, SubGroupPolicy};
 use crate::ids::{Name, ObjectKey};
 use crate::reservation::Release;
 use crate::resource::ResourceVec;
 use crate::world::{
     Affairs, Annotated, Assumed, Assumption, End, GroupRuleId, Guards, JobBackoff, JobKey, Labels,
-    LastTransaction, Membership, Mirror, Moment, Observed, PrioritySource, Rare, Say, TaskTraits,
-    Timing, ToldWait, VolumeNeeds,
+    LastTransaction, Membership, Mirror, Moment, Observed, PriorityClasses, Rare, Say,
+    TaskPriority, TaskTraits, Timing, ToldWait, VolumeNeeds,
 };
 
 /// Priority of a pod nobody gave one, as in Volcano.
@@ -171,21 +171,16 @@ impl Intake<'_, '_> {
     ) {
         let sibling = sibling.and_then(|sibling| self.cluster.tasks.get(sibling).ok());
         let labels = Labels::like(&facts.labels, sibling.map(|task| task.labels));
-        let source = PrioritySource {
-            explicit: facts.priority,
-            class: facts.priority_class.clone(),
-            preempts: facts.preempts,
-        };
-        let (priority, preempts) = (self.task_priority(&source), self.preempts(&source));
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
-        *item.priority = source;
+        item.priority.own = facts.priority;
+        item.priority.own_preempts = facts.preempts;
+        item.priority.class.clone_from(&facts.priority_class);
+        resolve_priority(&mut item.priority, &self.priorities);
         *item.traits = TaskTraits {
-            priority,
             best_effort: request.is_empty_but_pods(),
             gated: !facts.gates.is_empty(),
             ownership: facts.ownership,
             preemptable: facts.preemptable.unwrap_or(true),
-            preempts,
             cooldown_ms: facts.cooldown_ms,
         };
         *item.labels = labels;
@@ -195,17 +190,6 @@ impl Intake<'_, '_> {
         }
         item.identity.created = facts.created;
         item.identity.index = trailing_number(&facts.key.name).unwrap_or(0);
-    }
-
-    /// The priority of a task: its own, else that of its class, else of the default class.
-    pub(super) fn task_priority(&self, source: &PrioritySource) -> i32 {
-        let of_class = || self.priorities.value(source.class.as_ref());
-        source.explicit.or_else(of_class).unwrap_or(UNSET_PRIORITY)
-    }
-
-    /// May others be evicted for the task, by its own word or that of its class?
-    pub(super) fn preempts(&self, source: &PrioritySource) -> PreemptionPolicy {
-        source.preempts.unwrap_or_else(|| self.priorities.preempts(source.class.as_ref()))
     }
 
     /// Is something at least as new known of the same pod? Watches are resumed, objects are listed
@@ -340,6 +324,15 @@ impl Intake<'_, '_> {
         let task = self.directory.tasks.get(pod).copied()?;
         (self.cluster.task(task).identity.uid == *uid).then_some(task)
     }
+}
+
+/// The priority of a task, and whether others may be evicted for it: its own word, else that of its
+/// class, else of the default class.
+pub(super) fn resolve_priority(priority: &mut TaskPriority, classes: &PriorityClasses) {
+    let of_class = || classes.value(priority.class.as_ref());
+    priority.value = priority.own.or_else(of_class).unwrap_or(UNSET_PRIORITY);
+    let preempts = || classes.preempts(priority.class.as_ref());
+    priority.preempts = priority.own_preempts.unwrap_or_else(preempts);
 }
 
 /// The label values that put a pod into a sub-group of the policy; none if it belongs to none. A

@@ -12,9 +12,9 @@ use crate::world::{
     Affairs, Allocatable, Assumed, Attachments, Directory, DomainPath, DomainSpec, DomainSpot,
     DomainTotals, Idle, JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobKey,
     JobMembers, JobOverdue, JobSpec, JobStake, JobVerdict, Labels, Membership, NodeIdentity,
-    NodePlace, NodeRules, NodeTails, Observed, Pipelined, PrioritySource, QueueDeserved,
-    QueueIdentity, QueueSpec, QueueTerms, QueueUse, Rare, Releasing, Request, TaskIdentity,
-    TaskTraits, Tenants, Timing, Unasked, Used,
+    NodePlace, NodeRules, NodeTails, Observed, Pipelined, QueueDeserved, QueueIdentity, QueueSpec,
+    QueueTerms, QueueUse, Rare, Releasing, Request, TaskIdentity, TaskPriority, TaskTraits,
+    Tenants, Timing, Unasked, Used,
 };
 
 /// Name of the queue every path ends in.
@@ -131,7 +131,7 @@ impl Maker<'_> {
                 created: TimeMs::default(),
                 index: 0,
             };
-            let facts = (identity, TaskTraits::default(), PrioritySource::default());
+            let facts = (identity, TaskTraits::default(), TaskPriority::default());
             let place = (Membership::default(), Labels::default());
             let state = (Observed::default(), Assumed::default(), Timing::default());
             let affairs = Rare::<Affairs>::default();
