@@ -1,5 +1,6 @@
 //! Columns of a task, and its status as a pure function of what was observed and what is assumed.
 
+use std::num::NonZero;
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
@@ -142,7 +143,7 @@ pub struct TaskIdentity {
     /// Uid of the pod; empty until it is seen.
     pub uid: Name,
     /// The newest version of the pod that was seen.
-    pub version: Option<u64>,
+    pub version: Option<NonZero<u64>>,
     /// Creation time.
     pub created: TimeMs,
     /// Number at the end of the pod's name, zero where the name has less than three parts: members of

@@ -1,5 +1,7 @@
 //! Second pass, pods: observation, membership, and which assumptions an observation ends.
 
+use std::num::NonZero;
+
 use bevy_ecs::entity::Entity;
 
 use super::intake::Intake;
@@ -196,7 +198,7 @@ impl Intake<'_, '_> {
     /// again, and events may overtake each other.
     fn is_old_news(&self, task: Entity, facts: &PodFacts) -> bool {
         let known = self.cluster.task(task).identity;
-        let newer = known.version.zip(facts.version).is_none_or(|(known, told)| told > known);
+        let newer = known.version.zip(facts.version).is_none_or(|(known, told)| told > known.get());
         known.uid == facts.uid && !newer
     }
 
@@ -214,7 +216,7 @@ impl Intake<'_, '_> {
         item.timing.running = running.then_some(since).into();
         let before = std::mem::replace(&mut *item.observed, observed);
         item.identity.uid = facts.uid.clone();
-        item.identity.version = facts.version;
+        item.identity.version = facts.version.and_then(NonZero::new);
         let confirmed =
             matches!(item.assumed.0, Some(Assumption::Binding(_))) && observed.node.is_some();
         item.assumed.0 = item.assumed.0.filter(|&assumption| stands(assumption, &observed));
