@@ -59,7 +59,9 @@ pub(crate) use quota::amount;
 pub use quota::{Quota, Quotas};
 pub use rare::{Nothing, Rare};
 pub(crate) use reservation::End;
-pub use reservation::{Annotated, Mirror, Nomination, Reservation, Reservations, Say, Timing};
+pub use reservation::{
+    Annotated, Mirror, Nomination, Reservation, Reservations, Said, Say, Timing,
+};
 pub use rows::{
     Domain, DomainItem, DomainReadOnlyItem, Job, JobItem, JobReadOnlyItem, Node, NodeItem,
     NodeReadOnlyItem, Queue, QueueItem, QueueReadOnlyItem, Task, TaskItem, TaskReadOnlyItem,

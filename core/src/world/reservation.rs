@@ -48,6 +48,15 @@ pub struct Timing {
     pub stuck: bool,
 }
 
+/// What a pod was last seen to say of its reservation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// In `status.nominatedNodeName`.
+    pub nominated: Option<Entity>,
+    /// In the annotations.
+    pub annotated: Option<Annotated>,
+}
+
 /// What a pod is to say of its reservation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Say<T> {

@@ -7,7 +7,6 @@ use std::sync::{Arc, LazyLock};
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Component;
 
-use super::reservation::Annotated;
 use crate::class::ClassId;
 use crate::delta::{Ownership, PodPhase, PreemptionPolicy};
 use crate::ids::{Name, ObjectKey, TimeMs};
@@ -72,17 +71,14 @@ impl TaskStatus {
     }
 }
 
-/// What the API server last said of the task.
+/// What the API server last said of the task. What its pod says of a reservation is in
+/// [`Said`](super::Said).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
 pub struct Observed {
     /// `status.phase`.
     pub phase: PodPhase,
     /// `spec.nodeName`.
     pub node: Option<Entity>,
-    /// `status.nominatedNodeName`.
-    pub nominated: Option<Entity>,
-    /// The reservation its annotations tell of.
-    pub annotated: Option<Annotated>,
     /// Has a deletion timestamp.
     pub deleting: bool,
 }

@@ -14,7 +14,7 @@ use crate::reservation::Release;
 use crate::resource::ResourceVec;
 use crate::world::{
     Affairs, Annotated, Assumed, Assumption, End, GroupRuleId, Guards, JobBackoff, JobKey, Labels,
-    LastTransaction, Membership, Mirror, Moment, Observed, PriorityClasses, Rare, Say,
+    LastTransaction, Membership, Mirror, Moment, Observed, PriorityClasses, Rare, Said, Say,
     TaskPriority, TaskTraits, Timing, ToldWait, VolumeNeeds,
 };
 
@@ -203,7 +203,7 @@ impl Intake<'_, '_> {
     }
 
     fn observe(&mut self, task: Entity, facts: &PodFacts) {
-        let observed = self.observation(facts);
+        let (observed, said) = (self.observation(facts), self.said(facts));
         let first_sight = self.cluster.task(task).identity.uid != facts.uid;
         if first_sight {
             // Another pod of the same name: nothing that was held for the old one is held for it.
@@ -214,7 +214,7 @@ impl Intake<'_, '_> {
         let running = facts.phase == PodPhase::Running;
         let since = item.timing.running.get().filter(|_| !first_sight).unwrap_or(self.now.0);
         item.timing.running = running.then_some(since).into();
-        let before = std::mem::replace(&mut *item.observed, observed);
+        *item.observed = observed;
         item.identity.uid = facts.uid.clone();
         item.identity.version = facts.version.and_then(NonZero::new);
         let confirmed =
@@ -228,18 +228,22 @@ impl Intake<'_, '_> {
         let since = item.timing.leaving.get().unwrap_or(self.now.0);
         item.timing.leaving = leaves.then_some(since).into();
         item.timing.stuck &= leaves;
-        let mut mirror = item.affairs.mirror;
-        let mut news = mirrored(&mut mirror, &before, &observed, first_sight);
-        if mirror != item.affairs.mirror {
-            item.affairs.mirror = mirror;
+        let (before, mut mirror) = (item.affairs.said, item.affairs.mirror);
+        let mut news = mirrored(&mut mirror, &before, &said, first_sight);
+        if (said, mirror) != (before, item.affairs.mirror) {
+            (item.affairs.said, item.affairs.mirror) = (said, mirror);
         }
         if *self.role == Role::Follows {
             // Another one decides: what it has written of the pod counts, and nothing else.
             news = News::ALL;
             item.assumed.0 = None;
         }
-        let held =
-            item.assumed.0.is_none().then(|| reserved(&observed, news, persistence)).flatten();
+        let held = item
+            .assumed
+            .0
+            .is_none()
+            .then(|| reserved(&observed, said, news, persistence))
+            .flatten();
         let job = item.membership.job.filter(|_| confirmed);
         let kept =
             |node: Entity| item.assumed.0.is_some() || held.is_some_and(|it| it.node == node);
@@ -255,7 +259,7 @@ impl Intake<'_, '_> {
         }
         if let Some(Annotated { node, evicted }) = held {
             self.cluster.restore_reservation(task, node, evicted);
-        } else if observed.annotated.is_some() {
+        } else if said.annotated.is_some() {
             self.cluster.reservations.touch(task);
         }
         if let Some(job) = job {
@@ -265,16 +269,20 @@ impl Intake<'_, '_> {
 
     fn observation(&self, facts: &PodFacts) -> Observed {
         let named = |name: &Name| self.directory.nodes.get(name).copied();
+        let node = facts.node.as_ref().and_then(named);
+        Observed { phase: facts.phase, node, deleting: facts.deleting }
+    }
+
+    /// What the pod says of its reservation.
+    fn said(&self, facts: &PodFacts) -> Said {
+        let named = |name: &Name| self.directory.nodes.get(name).copied();
         let annotated = facts.annotated.as_ref();
-        Observed {
-            phase: facts.phase,
-            node: facts.node.as_ref().and_then(named),
+        Said {
             nominated: facts.nominated.as_ref().and_then(named),
             annotated: annotated.and_then(|annotated| {
                 let node = named(&annotated.node)?;
                 Some(Annotated { node, evicted: annotated.evicted })
             }),
-            deleting: facts.deleting,
         }
     }
 
@@ -288,8 +296,8 @@ impl Intake<'_, '_> {
         *item.assumed = Assumed(None);
         *item.timing = Timing::default();
         forget_words(&mut item.affairs);
-        if item.affairs.last.0.is_some() {
-            item.affairs.last = LastTransaction(None);
+        if item.affairs.last != LastTransaction::default() || item.affairs.said != Said::default() {
+            (item.affairs.last, item.affairs.said) = (LastTransaction(None), Said::default());
         }
     }
 
@@ -363,7 +371,7 @@ pub(super) fn give_up(mut intake: Intake<'_, '_>) {
             _ => true,
         };
         let persistence = cluster.reservations.rules.persistence;
-        let held = reserved(item.observed, News::ALL, persistence);
+        let held = reserved(item.observed, item.affairs.said, News::ALL, persistence);
         let said = held.map(|held| Assumption::Pipelined(held.node)).filter(there);
         if item.assumed.0 != said {
             intake.dirty.vacant.extend(item.home());
@@ -407,16 +415,16 @@ impl News {
 
 /// Compares what the pod says of its reservation with what it said before, and with what it was asked
 /// to say: until that is seen, whatever comes is older than our own wish and no news.
-fn mirrored(mirror: &mut Mirror, before: &Observed, observed: &Observed, first: bool) -> News {
+fn mirrored(mirror: &mut Mirror, before: &Said, said: &Said, first: bool) -> News {
     let (asked_node, asked_notes) = (mirror.nominated, mirror.annotated);
-    if asked_node == Say::This(observed.nominated) {
+    if asked_node == Say::This(said.nominated) {
         mirror.nominated = Say::Anything;
     }
-    if asked_notes == Say::This(observed.annotated) {
+    if asked_notes == Say::This(said.annotated) {
         mirror.annotated = Say::Anything;
     }
-    let changed_node = first || observed.nominated != before.nominated;
-    let changed_notes = first || observed.annotated != before.annotated;
+    let changed_node = first || said.nominated != before.nominated;
+    let changed_notes = first || said.annotated != before.annotated;
     News {
         nominated: asked_node == Say::Anything && changed_node,
         annotated: asked_notes == Say::Anything && changed_notes,
@@ -425,11 +433,16 @@ fn mirrored(mirror: &mut Mirror, before: &Observed, observed: &Observed, first: 
 
 /// A reservation made by another life of the scheduler, read from the pod: when it is first seen, and
 /// when somebody else has written it since. The annotations come first.
-fn reserved(observed: &Observed, news: News, persistence: Persistence) -> Option<Annotated> {
+fn reserved(
+    observed: &Observed,
+    said: Said,
+    news: News,
+    persistence: Persistence,
+) -> Option<Annotated> {
     let waits =
         observed.node.is_none() && observed.phase == PodPhase::Pending && !observed.deleting;
-    let noted = observed.annotated.filter(|_| news.annotated && persistence.annotates());
-    let named = observed.nominated.filter(|_| news.nominated && persistence.nominates());
+    let noted = said.annotated.filter(|_| news.annotated && persistence.annotates());
+    let named = said.nominated.filter(|_| news.nominated && persistence.nominates());
     let named = named.map(|node| Annotated { node, evicted: false });
     noted.or(named).filter(|_| waits)
 }
