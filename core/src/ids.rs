@@ -1,10 +1,12 @@
 //! Names of things as the outside knows them.
 
 use std::fmt;
-use std::sync::Arc;
 
-/// A name that is shared rather than copied: cluster-scoped objects, roles, label keys.
-pub type Name = Arc<str>;
+use arcstr::ArcStr;
+
+/// A name that is shared rather than copied: cluster-scoped objects, roles, label keys. It takes one
+/// pointer, whoever has it.
+pub type Name = ArcStr;
 
 /// Namespace and name of a namespaced object; orders and prints as `namespace/name`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -21,9 +21,9 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::delta::{Constraints, StrategyWish};
-use crate::near::{Marks, Near, NearRules, SelectorId};
+use crate::near::{Near, NearRules, SelectorId};
 use crate::resource::ResourceVec;
-use crate::world::{GroupRuleId, Request, Symbol, Symbols, VolumeNeeds, VolumeRules};
+use crate::world::{Asked, GroupRuleId, Request, Symbol, Symbols, VolumeNeeds, VolumeRules};
 
 /// Number of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,7 +34,7 @@ pub struct ClassId(pub u32);
 pub struct Class {
     /// What each of them asks for.
     pub request: ResourceVec,
-    /// The same, as its tasks have it.
+    /// The same with what each of them counts for on a node, as its tasks have it.
     pub(crate) asked: Request,
     /// Where each of them may go and would like to go.
     pub nodes: Matcher,
@@ -50,8 +50,6 @@ pub struct Class {
     pub strategy: Option<StrategyWish>,
     /// Rules about other pods, their own and others' about them.
     pub near: NearRules,
-    /// What other pods count each of them by.
-    pub marks: Marks,
     /// What the claims of each of them ask of a node; none if nothing.
     pub volumes: Option<Arc<VolumeRules>>,
     origin: Arc<Origin>,
@@ -170,16 +168,17 @@ impl Classes {
         });
         let origin = Arc::new(origin);
         let Asks { request, constraints, group_rule, matched, volumes } = &origin.asks;
+        let marks = near.marks(&learned, matched);
+        let asked = Asked { amounts: request.clone(), unasked: constraints.unasked, marks };
         self.list[id.0 as usize] = Some(Box::new(Class {
             request: request.clone(),
-            asked: Request::from(request),
+            asked: asked.into(),
             nodes: Matcher::compile(constraints, symbols),
             tolerances: ToleranceSet::compile(&constraints.tolerations, symbols),
             group_rule: *group_rule,
             images: constraints.images.iter().map(|image| symbols.intern(image)).collect(),
             unasked: constraints.unasked,
             strategy: constraints.strategy.clone(),
-            marks: near.marks(&learned, matched),
             near: NearRules::compile(near, &constraints.near, matched, symbols),
             volumes: (!volumes.is_empty())
                 .then(|| Arc::new(VolumeRules::compile(volumes, symbols))),

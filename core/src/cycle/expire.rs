@@ -60,7 +60,7 @@ fn unanswered_eviction(cluster: &mut Cluster<'_, '_>, task: Entity) {
 
 fn is_over(cluster: &Cluster<'_, '_>, task: Entity) -> bool {
     let now = cluster.reservations.now;
-    cluster.task(task).timing.answer_by.is_some_and(|until| until <= now)
+    cluster.task(task).timing.answer_by.get().is_some_and(|until| until <= now)
 }
 
 /// Stops counting on pods that have been leaving these nodes for as long as room was held there.
@@ -74,7 +74,7 @@ fn distrust(cluster: &mut Cluster<'_, '_>, held: &[(Entity, Entity)]) {
     }
     let stuck = cluster.tasks.iter().filter(|task| {
         let held = task.status().1.and_then(|node| waited.get(&node));
-        let leaving = task.timing.leaving.filter(|_| !task.timing.stuck);
+        let leaving = task.timing.leaving.get().filter(|_| !task.timing.stuck);
         leaving.zip(held).is_some_and(|(leaving, &since)| leaving <= since)
     });
     let stuck: Vec<Entity> = stuck.map(|task| task.entity).collect();

@@ -28,7 +28,8 @@ pub(crate) fn waiting(scene: &Scene<'_, '_>, job: Entity) -> Verdict {
         let task = scene.cluster.task(task);
         let (TaskStatus::Pipelined, Some(node)) = task.status() else { continue };
         let node = scene.cluster.node(node);
-        if !task.request.0.fits(&node.idle.0) || !task.request.1.fits(&node.tails.idle) {
+        let asks = &task.request.amounts;
+        if !asks.hot.fits(&node.idle.0) || !asks.tail.fits(&node.tails.idle) {
             let leaving = Dim::PODS.lane().map_or(0, |lane| node.releasing.0.0[lane]);
             nodes.insert(node.place.ordinal, (&node.identity.name, leaving));
         }

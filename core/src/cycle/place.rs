@@ -429,8 +429,8 @@ fn redeem(
     }
     let room = scene.cluster.node(node);
     if bar.now != Obstacle::None
-        || !request.0.fits(&room.idle.0)
-        || !request.1.fits(&room.tails.idle)
+        || !request.amounts.hot.fits(&room.idle.0)
+        || !request.amounts.tail.fits(&room.tails.idle)
     {
         statement.rollback(&mut scene.cluster, start);
         return Some(Placement::Kept);

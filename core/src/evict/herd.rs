@@ -221,7 +221,7 @@ fn footprint(
         let (TaskStatus::Bound | TaskStatus::Running, Some(node)) = (status, node) else {
             continue;
         };
-        let protected_until = item.since.0.map(|since| {
+        let protected_until = item.timing.running.get().map(|since| {
             let floor = raid.min_runtime_ms.max(item.traits.cooldown_ms);
             TimeMs(since.0.saturating_add(floor))
         });

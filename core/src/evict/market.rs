@@ -353,7 +353,7 @@ impl Market {
 /// then the youngest.
 fn sort_within_job(scene: &Scene<'_, '_>, need: &ResourceVec, stands: &mut [Stand]) {
     let requests: Vec<Lanes> =
-        stands.iter().map(|stand| scene.cluster.task(stand.task).request.0).collect();
+        stands.iter().map(|stand| scene.cluster.task(stand.task).request.amounts.hot).collect();
     let (mut covers, mut sizes) = (vec![0.0; requests.len()], vec![0.0; requests.len()]);
     roi::gain_and_cost(&need.hot, &requests, &requests, &mut covers, &mut sizes);
     let parts = |value: f64| (value * PARTS as f64).round() as i64;
@@ -364,7 +364,7 @@ fn sort_within_job(scene: &Scene<'_, '_>, need: &ResourceVec, stands: &mut [Stan
             let task = scene.cluster.task(stand.task);
             let last_first = std::cmp::Reverse(scene.policies.task_key(&task));
             let created = std::cmp::Reverse(task.identity.created);
-            ((-parts(cover), task.traits.priority, parts(size), created, last_first), stand)
+            ((-parts(cover), task.priority.value, parts(size), created, last_first), stand)
         })
         .collect();
     keyed.sort_unstable_by(|a, b| a.0.cmp(&b.0));

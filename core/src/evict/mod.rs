@@ -74,7 +74,7 @@ fn may_evict(scene: &mut Scene<'_, '_>, raid: &Raid, job: Entity) -> bool {
     }
     let mut members = item.members.0.iter().map(|&task| scene.cluster.task(task));
     let waits = members
-        .any(|task| task.traits.preempts == PreemptionPolicy::Never && task.status().1.is_none());
+        .any(|task| task.priority.preempts == PreemptionPolicy::Never && task.status().1.is_none());
     if waits {
         refusal::deny(scene, raid, job, Denied::Never);
     }

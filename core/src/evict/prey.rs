@@ -51,7 +51,7 @@ impl Prey {
             }
             let task = scene.cluster.task(stand.task);
             pen.tasks.push(stand.task);
-            for (most, holds) in pen.most.0.iter_mut().zip(task.request.0.0) {
+            for (most, holds) in pen.most.0.iter_mut().zip(task.request.amounts.hot.0) {
                 *most = (*most).max(holds);
             }
             let priority = job_priority(scene, stand.task);

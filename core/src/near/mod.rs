@@ -103,7 +103,7 @@ impl Neighbours {
 }
 
 /// The tallies a task makes wherever it is; none for most tasks.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks(Option<Arc<[Tally]>>);
 
 impl Marks {

@@ -37,7 +37,7 @@ impl Policy for Priority {
     }
 
     fn task_order(&self, task: &TaskReadOnlyItem<'_, '_>) -> i64 {
-        -i64::from(task.traits.priority)
+        -i64::from(task.priority.value)
     }
 
     fn job_starving(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
@@ -50,7 +50,7 @@ impl Policy for Priority {
         _unit: Unit<'_>,
         members: &[Entity],
     ) -> i64 {
-        let priorities = members.iter().map(|&task| cluster.task(task).traits.priority);
+        let priorities = members.iter().map(|&task| cluster.task(task).priority.value);
         -priorities.max().map_or(0, i64::from)
     }
 
@@ -61,11 +61,11 @@ impl Policy for Priority {
         candidates: &[Entity],
     ) -> Ballot {
         let own = cluster.job(evictor.job).spec.priority;
-        let task = evictor.task.map(|task| cluster.task(task).traits.priority);
+        let task = evictor.task.map(|task| cluster.task(task).priority.value);
         Ballot::filter(candidates, |victim| {
             let victim = cluster.task(victim);
             if victim.membership.job == Some(evictor.job) {
-                return task.is_some_and(|task| victim.traits.priority < task);
+                return task.is_some_and(|task| victim.priority.value < task);
             }
             job_priority(cluster, &victim) < i64::from(own)
         })

@@ -2,7 +2,7 @@
 
 use super::budget::Guards;
 use super::rare::Nothing;
-use super::reservation::{Mirror, Nomination};
+use super::reservation::{Mirror, Nomination, Said};
 use super::task::{LastTransaction, ToldWait};
 use super::volume::TaskVolumes;
 use crate::world::Say;
@@ -12,6 +12,8 @@ use crate::world::Say;
 pub struct Affairs {
     /// Room held for it.
     pub nomination: Nomination,
+    /// What its pod says of that.
+    pub said: Said,
     /// What its pod was asked to say of that and does not say yet.
     pub mirror: Mirror,
     /// What was told of its waiting.
@@ -27,6 +29,7 @@ pub struct Affairs {
 impl Nothing for Affairs {
     const NOTHING: &'static Self = &Self {
         nomination: Nomination(None),
+        said: Said { nominated: None, annotated: None },
         mirror: Mirror { nominated: Say::Anything, annotated: Say::Anything },
         told: ToldWait(None),
         last: LastTransaction(None),
@@ -42,8 +45,9 @@ impl Nothing for Affairs {
     };
 
     fn is_nothing(&self) -> bool {
-        let Self { nomination, mirror, told, last, volumes, guards } = self;
+        let Self { nomination, said, mirror, told, last, volumes, guards } = self;
         *nomination == Nomination::default()
+            && *said == Said::default()
             && *mirror == Mirror::default()
             && *told == ToldWait::default()
             && *last == LastTransaction::default()

@@ -140,7 +140,7 @@ fn check_neighbours(
         let live = class.matched_selectors().iter().filter(|&&selector| near.is_live(selector));
         let matched = near.matching(&name.namespace, &task.labels.0);
         check(faults, "selectors of", name, &live.copied().collect(), &matched);
-        check(faults, "marks of", name, task.marks, &class.marks);
+        check(faults, "request of", name, task.request, &class.asked);
         let (Some(node), status) = (task.home(), task.status().0) else { continue };
         let stay = match status {
             TaskStatus::Succeeded | TaskStatus::Failed | TaskStatus::Pending => continue,
@@ -148,7 +148,7 @@ fn check_neighbours(
             _ => Stay::Staying,
         };
         let neighbours = wanted.entry(node).or_default();
-        task.marks.tallies().iter().for_each(|&tally| neighbours.add(tally, stay));
+        task.request.marks.tallies().iter().for_each(|&tally| neighbours.add(tally, stay));
     }
     for node in &cluster.nodes {
         let want = wanted.remove(&node.entity).unwrap_or_default();
@@ -265,7 +265,7 @@ fn node_unasked(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, [i64; 2]> {
         let (status, Some(node)) = task.status() else { continue };
         if !status.is_ended() && !matches!(status, TaskStatus::Pending | TaskStatus::Pipelined) {
             let sum = sums.entry(node).or_default();
-            sum.iter_mut().zip(task.traits.unasked).for_each(|(sum, more)| *sum += more);
+            sum.iter_mut().zip(task.request.unasked).for_each(|(sum, more)| *sum += more);
         }
     }
     sums

@@ -94,13 +94,15 @@ impl Writer<'_, '_, '_> {
         let role =
             job.as_ref().map(|job| &job.counts.roles[usize::from(task.membership.role)].name);
         format!(
-            "task {} {} {status:?} on {:?} of {:?} {role:?} {:?} {:?} {:?} {:?}",
+            "task {} {} {status:?} on {:?} of {:?} {role:?} {:?} {:?} {:?} {:?} {:?} {:?}",
             task.identity.key,
             task.identity.uid,
             self.node(node),
             job.as_ref().map(|job| &job.identity.key),
+            task.priority,
             task.traits,
             self.amounts(&request(task)),
+            task.request.unasked,
             task.affairs.volumes.trouble,
             self.cluster.claims_to_fix(&task.affairs.volumes),
         )

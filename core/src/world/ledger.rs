@@ -17,7 +17,7 @@ use super::queue::QueueUse;
 use super::rows::{NodeItem, Queue, TaskItem};
 use super::stake::stake;
 use super::symbol::Symbol;
-use super::task::{Asked, Assumed, Assumption, Request, TaskStatus};
+use super::task::{Assumed, Assumption, Request, TaskStatus};
 use super::volume::{Choice, Pick, UseCounts, VolumeRules};
 use crate::delta::GroupPhase;
 use crate::near::{Marks, Neighbours, Stay};
@@ -48,11 +48,6 @@ impl Flow {
     fn vector(self, total: &mut ResourceVec, amount: &ResourceVec) {
         self.lanes(&mut total.hot, &amount.hot);
         self.tail(&mut total.tail, &amount.tail);
-    }
-
-    fn asked(self, total: &mut ResourceVec, amount: &Asked) {
-        self.lanes(&mut total.hot, &amount.0);
-        self.tail(&mut total.tail, &amount.1);
     }
 
     fn pair(self, total: &mut [i64; 2], amount: [i64; 2]) {
@@ -145,8 +140,6 @@ struct Contribution {
     /// It is leaving, and nobody counts on it any more.
     stuck: bool,
     request: Request,
-    unasked: [i64; 2],
-    marks: Marks,
     volumes: Option<Arc<VolumeRules>>,
     guards: Guards,
     /// What it counts for in its budgets.
@@ -164,8 +157,6 @@ impl Contribution {
             gated: task.traits.gated,
             stuck: task.timing.stuck,
             request: task.request.clone(),
-            unasked: task.traits.unasked,
-            marks: task.marks.clone(),
             volumes: task.affairs.volumes.rules.clone(),
             guards: task.affairs.guards.clone(),
             guarded: BudgetCounts::of(task.status().0, task.assumed.0),
@@ -277,7 +268,7 @@ impl Cluster<'_, '_> {
         let (Ok(job), Ok(node)) = (self.jobs.get(job), self.nodes.get(node)) else { return };
         if let Some(group) = node.rules.label(Symbol::NODE_GROUP) {
             let used = self.groups.used_mut(job.spec.queue, group);
-            flow.asked(used, &contribution.request);
+            flow.vector(used, &contribution.request.amounts);
         }
     }
 
@@ -285,17 +276,17 @@ impl Cluster<'_, '_> {
         let Ok(mut node) = self.nodes.get_mut(node) else { return };
         flow.count(&mut node.tenants.0);
         let Some(charge) = Charge::of(contribution.status, contribution.stuck) else { return };
-        let request = &contribution.request;
+        let request = &contribution.request.amounts;
         let before = debt_of(&node);
         charge_node(&mut node, charge, request, flow);
         let debts = (before, debt_of(&node));
         if charge != Charge::Held {
-            flow.asked(&mut self.used.0, request);
-            flow.pair(&mut node.unasked.0, contribution.unasked);
+            flow.vector(&mut self.used.0, request);
+            flow.pair(&mut node.unasked.0, contribution.request.unasked);
         }
         let (releasing, pipelined) = (&node.releasing.0, &node.pipelined.0);
         *node.oddities = node.oddities.with_room(releasing, pipelined, node.unasked.0);
-        flow.neighbour(&mut node.neighbours, &contribution.marks, charge.stay());
+        flow.neighbour(&mut node.neighbours, &contribution.request.marks, charge.stay());
         if let Some(volumes) = &contribution.volumes {
             for &(driver, count) in &volumes.attach {
                 charge_count(&mut node.attachments.entry(driver).counts, charge, count, flow);
@@ -310,14 +301,14 @@ impl Cluster<'_, '_> {
             let Ok(mut domain) = self.domains.get_mut(domain) else { continue };
             let totals = &mut *domain.totals;
             match charge {
-                Charge::Held => flow.asked(&mut totals.pipelined, request),
+                Charge::Held => flow.vector(&mut totals.pipelined, request),
                 Charge::Used | Charge::Leaving => {
-                    flow.asked(&mut totals.used, request);
-                    flow.reverse().asked(&mut totals.idle, request);
+                    flow.vector(&mut totals.used, request);
+                    flow.reverse().vector(&mut totals.idle, request);
                 }
             }
             if charge == Charge::Leaving {
-                flow.asked(&mut totals.releasing, request);
+                flow.vector(&mut totals.releasing, request);
             }
             replace(&mut totals.debt, debts);
         }
@@ -432,25 +423,25 @@ pub(super) fn holds_of_group(status: TaskStatus) -> bool {
     status.is_allocated() || status == TaskStatus::Pipelined
 }
 
-fn charge_node(node: &mut NodeItem<'_, '_>, charge: Charge, request: &Asked, flow: Flow) {
-    let deep = !request.1.is_empty();
+fn charge_node(node: &mut NodeItem<'_, '_>, charge: Charge, request: &ResourceVec, flow: Flow) {
+    let deep = !request.tail.is_empty();
     if charge == Charge::Held {
-        flow.lanes(&mut node.pipelined.0, &request.0);
+        flow.lanes(&mut node.pipelined.0, &request.hot);
         if deep {
-            flow.tail(&mut node.tails.pipelined, &request.1);
+            flow.tail(&mut node.tails.pipelined, &request.tail);
         }
         return;
     }
-    flow.lanes(&mut node.used.0, &request.0);
-    flow.reverse().lanes(&mut node.idle.0, &request.0);
+    flow.lanes(&mut node.used.0, &request.hot);
+    flow.reverse().lanes(&mut node.idle.0, &request.hot);
     if deep {
-        flow.tail(&mut node.tails.used, &request.1);
-        flow.reverse().tail(&mut node.tails.idle, &request.1);
+        flow.tail(&mut node.tails.used, &request.tail);
+        flow.reverse().tail(&mut node.tails.idle, &request.tail);
     }
     if charge == Charge::Leaving {
-        flow.lanes(&mut node.releasing.0, &request.0);
+        flow.lanes(&mut node.releasing.0, &request.hot);
         if deep {
-            flow.tail(&mut node.tails.releasing, &request.1);
+            flow.tail(&mut node.tails.releasing, &request.tail);
         }
     }
 }
@@ -487,17 +478,17 @@ fn count_task(counts: &mut JobCounts, contribution: &Contribution, flow: Flow) {
 }
 
 fn hold(held: &mut JobAllocated, contribution: &Contribution, flow: Flow) {
-    let request = &contribution.request;
+    let request = &contribution.request.amounts;
     if !contribution.status.is_ended() {
-        flow.asked(&mut held.asked, request);
+        flow.vector(&mut held.asked, request);
     }
     match contribution.status {
-        status if status.is_allocated() => flow.asked(&mut held.allocated, request),
-        TaskStatus::Pipelined => flow.asked(&mut held.reserved, request),
+        status if status.is_allocated() => flow.vector(&mut held.allocated, request),
+        TaskStatus::Pipelined => flow.vector(&mut held.reserved, request),
         TaskStatus::Pending => {
-            flow.asked(&mut held.waiting, request);
+            flow.vector(&mut held.waiting, request);
             if contribution.gated {
-                flow.asked(&mut held.gated, request);
+                flow.vector(&mut held.gated, request);
             }
         }
         _ => {}

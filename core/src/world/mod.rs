@@ -6,6 +6,7 @@
 
 mod symbol;
 mod names;
+mod moment;
 mod node;
 mod oddities;
 mod task;
@@ -47,6 +48,7 @@ pub use job::{
     JobSpec, JobVerdict, READY, Role, SubGroup,
 };
 pub use knots::{DomainView, Knots};
+pub use moment::Moment;
 pub use names::{Names, PriorityClasses};
 pub use node::{
     Allocatable, ChangeLog, ClusterTotals, ClusterUse, DomainPath, Idle, LogMark, NodeColumns,
@@ -59,7 +61,9 @@ pub(crate) use quota::amount;
 pub use quota::{Quota, Quotas};
 pub use rare::{Nothing, Rare};
 pub(crate) use reservation::End;
-pub use reservation::{Annotated, Mirror, Nomination, Reservation, Reservations, Say, Timing};
+pub use reservation::{
+    Annotated, Mirror, Nomination, Reservation, Reservations, Said, Say, Timing,
+};
 pub use rows::{
     Domain, DomainItem, DomainReadOnlyItem, Job, JobItem, JobReadOnlyItem, Node, NodeItem,
     NodeReadOnlyItem, Queue, QueueItem, QueueReadOnlyItem, Task, TaskItem, TaskReadOnlyItem,
@@ -67,8 +71,8 @@ pub use rows::{
 pub use stake::{JobStake, lacking};
 pub use symbol::{Symbol, Symbols};
 pub use task::{
-    Asked, Assumed, Assumption, Labels, LastTransaction, Membership, Observed, PrioritySource,
-    Request, RunsSince, Seat, TaskIdentity, TaskStatus, TaskTraits, ToldWait, status_of,
+    Asked, Assumed, Assumption, Labels, LastTransaction, Membership, Observed, Request,
+    TaskIdentity, TaskPriority, TaskStatus, TaskTraits, ToldWait, status_of,
 };
 pub(crate) use view::{Wait, view_queue};
 pub use view::{census, jobs, pods, queues};

@@ -10,6 +10,7 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Component, Resource};
 
 use super::cluster::Cluster;
+use super::moment::Moment;
 use super::task::Assumption;
 use crate::config::PipelineConfig;
 use crate::ids::TimeMs;
@@ -33,16 +34,27 @@ pub struct Reservation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nomination(pub Option<Reservation>);
 
-/// What is awaited of a task, and since when.
+/// Since when a task runs and leaves, and what is awaited of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
 pub struct Timing {
+    /// It is seen to run since then.
+    pub running: Moment,
     /// The call about it must be answered by then.
-    pub answer_by: Option<TimeMs>,
+    pub answer_by: Moment,
     /// It has been leaving its node since then.
-    pub leaving: Option<TimeMs>,
+    pub leaving: Moment,
     /// Room was held on its node until the deadline and it did not leave: what it takes is no longer
     /// counted as room to come.
     pub stuck: bool,
+}
+
+/// What a pod was last seen to say of its reservation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// In `status.nominatedNodeName`.
+    pub nominated: Option<Entity>,
+    /// In the annotations.
+    pub annotated: Option<Annotated>,
 }
 
 /// What a pod is to say of its reservation.
@@ -179,7 +191,7 @@ impl Cluster<'_, '_> {
     pub(crate) fn await_answer(&mut self, task: Entity) {
         let until = self.reservations.end_of_patience(task);
         if let Ok(mut item) = self.tasks.get_mut(task) {
-            item.timing.answer_by = Some(until);
+            item.timing.answer_by = until.into();
         }
     }
 
@@ -188,7 +200,7 @@ impl Cluster<'_, '_> {
         self.await_answer(task);
         let now = self.reservations.now;
         if let Ok(mut item) = self.tasks.get_mut(task) {
-            item.timing.leaving.get_or_insert(now);
+            item.timing.leaving = item.timing.leaving.get().unwrap_or(now).into();
         }
     }
 
@@ -205,7 +217,7 @@ impl Cluster<'_, '_> {
     pub(crate) fn next_due(&mut self) -> Option<TimeMs> {
         while let Some(&(until, task)) = self.reservations.due.front() {
             let open = self.tasks.get(task).is_ok_and(|task| {
-                task.timing.answer_by == Some(until)
+                task.timing.answer_by == until.into()
                     || task.affairs.nomination.0.is_some_and(|record| record.until == until)
             });
             if open {
@@ -245,7 +257,7 @@ impl Cluster<'_, '_> {
             (true, Some(_)) => self.reservations.touch(task),
         }
         if let Ok(mut item) = self.tasks.get_mut(task) {
-            item.timing.answer_by = None;
+            item.timing.answer_by = Moment::NONE;
         }
     }
 
@@ -253,7 +265,7 @@ impl Cluster<'_, '_> {
     pub(crate) fn stay(&mut self, task: Entity) {
         self.assume(task, None);
         if let Ok(mut item) = self.tasks.get_mut(task) {
-            *item.timing = Timing::default();
+            *item.timing = Timing { running: item.timing.running, ..Timing::default() };
         }
     }
 

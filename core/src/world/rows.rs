@@ -20,11 +20,11 @@ use super::rare::Rare;
 use super::reservation::Timing;
 use super::stake::JobStake;
 use super::task::{
-    Assumed, Labels, Membership, Observed, PrioritySource, Request, RunsSince, Seat, TaskIdentity,
-    TaskStatus, TaskTraits, status_of,
+    Assumed, Labels, Membership, Observed, Request, TaskIdentity, TaskPriority, TaskStatus,
+    TaskTraits, status_of,
 };
 use super::volume::Attachments;
-use crate::near::{Marks, Neighbours};
+use crate::near::Neighbours;
 use crate::resource::ResourceVec;
 
 /// A node with all its columns.
@@ -56,17 +56,14 @@ pub struct Task {
     pub entity: Entity,
     pub identity: &'static mut TaskIdentity,
     pub traits: &'static mut TaskTraits,
-    pub priority: &'static mut PrioritySource,
+    pub priority: &'static mut TaskPriority,
     pub request: &'static mut Request,
     pub labels: &'static mut Labels,
-    pub marks: &'static mut Marks,
     pub membership: &'static mut Membership,
-    pub seat: &'static mut Seat,
     pub observed: &'static mut Observed,
     pub assumed: &'static mut Assumed,
     pub timing: &'static mut Timing,
     pub affairs: &'static mut Rare<Affairs>,
-    pub since: &'static mut RunsSince,
 }
 
 impl TaskItem<'_, '_> {
@@ -89,7 +86,7 @@ impl TaskReadOnlyItem<'_, '_> {
 
     /// All it asks for.
     pub fn whole_request(&self) -> ResourceVec {
-        self.request.whole()
+        self.request.amounts.clone()
     }
 
     /// The node its status concerns, or the one it ended on.

@@ -1,16 +1,17 @@
 //! Columns of a task, and its status as a pure function of what was observed and what is assumed.
 
+use std::num::NonZero;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Component;
 
-use super::reservation::Annotated;
 use crate::class::ClassId;
 use crate::delta::{Ownership, PodPhase, PreemptionPolicy};
 use crate::ids::{Name, ObjectKey, TimeMs};
-use crate::resource::{Lanes, ResourceVec, Tail};
+use crate::near::Marks;
+use crate::resource::ResourceVec;
 use crate::verdict::Reason;
 
 /// Where a task stands. The order is Volcano's and indexes the counts of a job.
@@ -70,17 +71,14 @@ impl TaskStatus {
     }
 }
 
-/// What the API server last said of the task.
+/// What the API server last said of the task. What its pod says of a reservation is in
+/// [`Said`](super::Said).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
 pub struct Observed {
     /// `status.phase`.
     pub phase: PodPhase,
     /// `spec.nodeName`.
     pub node: Option<Entity>,
-    /// `status.nominatedNodeName`.
-    pub nominated: Option<Entity>,
-    /// The reservation its annotations tell of.
-    pub annotated: Option<Annotated>,
     /// Has a deletion timestamp.
     pub deleting: bool,
 }
@@ -141,7 +139,7 @@ pub struct TaskIdentity {
     /// Uid of the pod; empty until it is seen.
     pub uid: Name,
     /// The newest version of the pod that was seen.
-    pub version: Option<u64>,
+    pub version: Option<NonZero<u64>>,
     /// Creation time.
     pub created: TimeMs,
     /// Number at the end of the pod's name, zero where the name has less than three parts: members of
@@ -152,8 +150,6 @@ pub struct TaskIdentity {
 /// Facts about a task that rules and actions read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
 pub struct TaskTraits {
-    /// Task priority.
-    pub priority: i32,
     /// Asks for nothing but a pod slot.
     pub best_effort: bool,
     /// Held by a scheduling gate.
@@ -162,49 +158,53 @@ pub struct TaskTraits {
     pub ownership: Ownership,
     /// May it be evicted for others?
     pub preemptable: bool,
-    /// May others be evicted for it?
-    pub preempts: PreemptionPolicy,
     /// How long it must be left alone once it runs, in milliseconds.
     pub cooldown_ms: i64,
-    /// Milli-cpu and bytes of memory that scores count for it above what it asks for.
-    pub unasked: [i64; 2],
 }
 
-/// Since when the task is seen to run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
-pub struct RunsSince(pub Option<TimeMs>);
-
-/// Where the task's priority comes from, so that it follows a priority class that changes.
+/// How important the task is, and where that comes from: it follows a priority class that changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
-pub struct PrioritySource {
+pub struct TaskPriority {
+    /// Its priority: [`own`](Self::own), else that of its class.
+    pub value: i32,
+    /// May others be evicted for it? By its [own word](Self::own_preempts), else by that of its class.
+    pub preempts: PreemptionPolicy,
     /// Given by the pod itself.
-    pub explicit: Option<i32>,
-    /// Class to look up otherwise.
+    pub own: Option<i32>,
+    /// Whether others may be evicted for it, where the pod itself says so.
+    pub own_preempts: Option<PreemptionPolicy>,
+    /// Class to look up for what the pod does not say.
     pub class: Option<Name>,
-    /// Whether others may be evicted for it, where the pod itself says so; else its class does.
-    pub preempts: Option<PreemptionPolicy>,
 }
 
-/// The request: in lanes, and beyond them. Tasks of a class share it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
+/// What the task is to the node it is on. Tasks of a class share it.
+#[derive(Clone, Debug, PartialEq, Eq, Component)]
 pub struct Request {
     shared: Arc<Asked>,
 }
 
-/// What a task asks for: in lanes, and beyond them.
+/// What a task takes of a node, and what it counts for there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked(pub Lanes, pub Tail);
+pub struct Asked {
+    /// What it asks for.
+    pub amounts: ResourceVec,
+    /// Milli-cpu and bytes of memory that scores count for it above that; zero where no rule reads it.
+    pub unasked: [i64; 2],
+    /// What other pods count it by.
+    pub marks: Marks,
+}
 
-impl Asked {
-    /// All of it.
-    pub fn whole(&self) -> ResourceVec {
-        ResourceVec { hot: self.0, tail: self.1.clone() }
+impl From<Asked> for Request {
+    fn from(asked: Asked) -> Self {
+        Self { shared: Arc::new(asked) }
     }
 }
 
-impl From<&ResourceVec> for Request {
-    fn from(request: &ResourceVec) -> Self {
-        Self { shared: Arc::new(Asked(request.hot, request.tail.clone())) }
+impl Default for Request {
+    /// Nothing. Every task begins with it, so it is made once.
+    fn default() -> Self {
+        static NOTHING: LazyLock<Request> = LazyLock::new(|| Asked::default().into());
+        NOTHING.clone()
     }
 }
 
@@ -221,6 +221,8 @@ impl Deref for Request {
 pub struct Membership {
     /// The job; none for a pod of another scheduler.
     pub job: Option<Entity>,
+    /// Its position in the job's list of members.
+    pub seat: u32,
     /// Index of its role in the job.
     pub role: u16,
     /// Index of its sub-group in the job, if it belongs to one.
@@ -255,10 +257,6 @@ impl Labels {
         self.0.binary_search_by(|label| (*label.0).cmp(key)).ok().map(|at| &self.0[at].1)
     }
 }
-
-/// Position of the task in its job's list of members.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
-pub struct Seat(pub u32);
 
 /// The condition last told of a waiting task: its reason and the code of why it waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

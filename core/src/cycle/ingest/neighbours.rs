@@ -73,7 +73,7 @@ impl Intake<'_, '_> {
         self.cluster.detach(task);
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
             item.membership.class = class;
-            *item.marks = self.classes.get(class).marks.clone();
+            *item.request = self.classes.get(class).asked.clone();
         }
         self.cluster.attach(task);
     }

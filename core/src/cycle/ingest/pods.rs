@@ -1,19 +1,21 @@
 //! Second pass, pods: observation, membership, and which assumptions an observation ends.
 
+use std::num::NonZero;
+
 use bevy_ecs::entity::Entity;
 
 use super::intake::Intake;
 use crate::class::{Asks, ClassId};
 use crate::config::Persistence;
 use crate::cycle::Role;
-use crate::delta::{ObjectRef, Ownership, PodFacts, PodPhase, PreemptionPolicy, SubGroupPolicy};
+use crate::delta::{ObjectRef, Ownership, PodFacts, PodPhase, SubGroupPolicy};
 use crate::ids::{Name, ObjectKey};
 use crate::reservation::Release;
 use crate::resource::ResourceVec;
 use crate::world::{
     Affairs, Annotated, Assumed, Assumption, End, GroupRuleId, Guards, JobBackoff, JobKey, Labels,
-    LastTransaction, Membership, Mirror, Observed, PrioritySource, Rare, RunsSince, Say,
-    TaskTraits, Timing, ToldWait, VolumeNeeds,
+    LastTransaction, Membership, Mirror, Moment, Observed, PriorityClasses, Rare, Said, Say,
+    TaskPriority, TaskTraits, Timing, ToldWait, VolumeNeeds,
 };
 
 /// Priority of a pod nobody gave one, as in Volcano.
@@ -54,10 +56,9 @@ impl Intake<'_, '_> {
         self.write_facts(task, facts, &request, sibling);
         self.observe(task, facts);
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
-            *item.membership = Membership { job, role, subgroup: None, class };
-            let class = self.classes.get(class);
-            *item.marks = class.marks.clone();
-            *item.request = class.asked.clone();
+            let seat = item.membership.seat;
+            *item.membership = Membership { job, seat, role, subgroup: None, class };
+            *item.request = self.classes.get(class).asked.clone();
         }
         self.write_volumes(task, volumes);
         if let Some(job) = job {
@@ -87,15 +88,14 @@ impl Intake<'_, '_> {
 
     /// Takes the task off the members of its job, unless that is the job given.
     fn leave_job_unless(&mut self, task: Entity, stays: Option<Entity>) {
-        let item = self.cluster.task(task);
-        let (old, seat) = (item.membership.job, item.seat.0 as usize);
+        let Membership { job: old, seat, .. } = *self.cluster.task(task).membership;
         let Some(job) = old.filter(|_| old != stays) else { return };
         let Ok(mut item) = self.cluster.jobs.get_mut(job) else { return };
-        item.members.0.swap_remove(seat);
-        if let Some(&moved) = item.members.0.get(seat)
+        item.members.0.swap_remove(seat as usize);
+        if let Some(&moved) = item.members.0.get(seat as usize)
             && let Ok(mut moved) = self.cluster.tasks.get_mut(moved)
         {
-            moved.seat.0 = seat as u32;
+            moved.membership.seat = seat;
         }
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
             item.membership.job = None;
@@ -110,7 +110,7 @@ impl Intake<'_, '_> {
             let seat = item.members.0.len() as u32;
             item.members.0.push(task);
             if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
-                item.seat.0 = seat;
+                item.membership.seat = seat;
             }
         }
         let lone = matches!(self.cluster.job(job).identity.key, JobKey::Lone(_));
@@ -173,23 +173,17 @@ impl Intake<'_, '_> {
     ) {
         let sibling = sibling.and_then(|sibling| self.cluster.tasks.get(sibling).ok());
         let labels = Labels::like(&facts.labels, sibling.map(|task| task.labels));
-        let source = PrioritySource {
-            explicit: facts.priority,
-            class: facts.priority_class.clone(),
-            preempts: facts.preempts,
-        };
-        let (priority, preempts) = (self.task_priority(&source), self.preempts(&source));
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
-        *item.priority = source;
+        item.priority.own = facts.priority;
+        item.priority.own_preempts = facts.preempts;
+        item.priority.class.clone_from(&facts.priority_class);
+        resolve_priority(&mut item.priority, &self.priorities);
         *item.traits = TaskTraits {
-            priority,
             best_effort: request.is_empty_but_pods(),
             gated: !facts.gates.is_empty(),
             ownership: facts.ownership,
             preemptable: facts.preemptable.unwrap_or(true),
-            preempts,
             cooldown_ms: facts.cooldown_ms,
-            unasked: facts.constraints.unasked,
         };
         *item.labels = labels;
         let guards = self.cluster.budgets.guards_of(&facts.key.namespace, &item.labels);
@@ -200,27 +194,16 @@ impl Intake<'_, '_> {
         item.identity.index = trailing_number(&facts.key.name).unwrap_or(0);
     }
 
-    /// The priority of a task: its own, else that of its class, else of the default class.
-    pub(super) fn task_priority(&self, source: &PrioritySource) -> i32 {
-        let of_class = || self.priorities.value(source.class.as_ref());
-        source.explicit.or_else(of_class).unwrap_or(UNSET_PRIORITY)
-    }
-
-    /// May others be evicted for the task, by its own word or that of its class?
-    pub(super) fn preempts(&self, source: &PrioritySource) -> PreemptionPolicy {
-        source.preempts.unwrap_or_else(|| self.priorities.preempts(source.class.as_ref()))
-    }
-
     /// Is something at least as new known of the same pod? Watches are resumed, objects are listed
     /// again, and events may overtake each other.
     fn is_old_news(&self, task: Entity, facts: &PodFacts) -> bool {
         let known = self.cluster.task(task).identity;
-        let newer = known.version.zip(facts.version).is_none_or(|(known, told)| told > known);
+        let newer = known.version.zip(facts.version).is_none_or(|(known, told)| told > known.get());
         known.uid == facts.uid && !newer
     }
 
     fn observe(&mut self, task: Entity, facts: &PodFacts) {
-        let observed = self.observation(facts);
+        let (observed, said) = (self.observation(facts), self.said(facts));
         let first_sight = self.cluster.task(task).identity.uid != facts.uid;
         if first_sight {
             // Another pod of the same name: nothing that was held for the old one is held for it.
@@ -229,34 +212,38 @@ impl Intake<'_, '_> {
         let persistence = self.cluster.reservations.rules.persistence;
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
         let running = facts.phase == PodPhase::Running;
-        let seen = item.since.0.filter(|_| !first_sight).or(Some(self.now.0));
-        *item.since = RunsSince(seen.filter(|_| running));
-        let before = std::mem::replace(&mut *item.observed, observed);
+        let since = item.timing.running.get().filter(|_| !first_sight).unwrap_or(self.now.0);
+        item.timing.running = running.then_some(since).into();
+        *item.observed = observed;
         item.identity.uid = facts.uid.clone();
-        item.identity.version = facts.version;
+        item.identity.version = facts.version.and_then(NonZero::new);
         let confirmed =
             matches!(item.assumed.0, Some(Assumption::Binding(_))) && observed.node.is_some();
         item.assumed.0 = item.assumed.0.filter(|&assumption| stands(assumption, &observed));
         if item.assumed.0.is_none() {
-            item.timing.answer_by = None;
+            item.timing.answer_by = Moment::NONE;
         }
         let leaves = observed.deleting && observed.node.is_some();
-        let since = item.timing.leaving.unwrap_or(self.now.0);
-        item.timing.leaving =
-            (leaves || item.assumed.0 == Some(Assumption::Evicting)).then_some(since);
-        item.timing.stuck &= item.timing.leaving.is_some();
-        let mut mirror = item.affairs.mirror;
-        let mut news = mirrored(&mut mirror, &before, &observed, first_sight);
-        if mirror != item.affairs.mirror {
-            item.affairs.mirror = mirror;
+        let leaves = leaves || item.assumed.0 == Some(Assumption::Evicting);
+        let since = item.timing.leaving.get().unwrap_or(self.now.0);
+        item.timing.leaving = leaves.then_some(since).into();
+        item.timing.stuck &= leaves;
+        let (before, mut mirror) = (item.affairs.said, item.affairs.mirror);
+        let mut news = mirrored(&mut mirror, &before, &said, first_sight);
+        if (said, mirror) != (before, item.affairs.mirror) {
+            (item.affairs.said, item.affairs.mirror) = (said, mirror);
         }
         if *self.role == Role::Follows {
             // Another one decides: what it has written of the pod counts, and nothing else.
             news = News::ALL;
             item.assumed.0 = None;
         }
-        let held =
-            item.assumed.0.is_none().then(|| reserved(&observed, news, persistence)).flatten();
+        let held = item
+            .assumed
+            .0
+            .is_none()
+            .then(|| reserved(&observed, said, news, persistence))
+            .flatten();
         let job = item.membership.job.filter(|_| confirmed);
         let kept =
             |node: Entity| item.assumed.0.is_some() || held.is_some_and(|it| it.node == node);
@@ -272,7 +259,7 @@ impl Intake<'_, '_> {
         }
         if let Some(Annotated { node, evicted }) = held {
             self.cluster.restore_reservation(task, node, evicted);
-        } else if observed.annotated.is_some() {
+        } else if said.annotated.is_some() {
             self.cluster.reservations.touch(task);
         }
         if let Some(job) = job {
@@ -282,16 +269,20 @@ impl Intake<'_, '_> {
 
     fn observation(&self, facts: &PodFacts) -> Observed {
         let named = |name: &Name| self.directory.nodes.get(name).copied();
+        let node = facts.node.as_ref().and_then(named);
+        Observed { phase: facts.phase, node, deleting: facts.deleting }
+    }
+
+    /// What the pod says of its reservation.
+    fn said(&self, facts: &PodFacts) -> Said {
+        let named = |name: &Name| self.directory.nodes.get(name).copied();
         let annotated = facts.annotated.as_ref();
-        Observed {
-            phase: facts.phase,
-            node: facts.node.as_ref().and_then(named),
+        Said {
             nominated: facts.nominated.as_ref().and_then(named),
             annotated: annotated.and_then(|annotated| {
                 let node = named(&annotated.node)?;
                 Some(Annotated { node, evicted: annotated.evicted })
             }),
-            deleting: facts.deleting,
         }
     }
 
@@ -305,8 +296,8 @@ impl Intake<'_, '_> {
         *item.assumed = Assumed(None);
         *item.timing = Timing::default();
         forget_words(&mut item.affairs);
-        if item.affairs.last.0.is_some() {
-            item.affairs.last = LastTransaction(None);
+        if item.affairs.last != LastTransaction::default() || item.affairs.said != Said::default() {
+            (item.affairs.last, item.affairs.said) = (LastTransaction(None), Said::default());
         }
     }
 
@@ -345,6 +336,15 @@ impl Intake<'_, '_> {
     }
 }
 
+/// The priority of a task, and whether others may be evicted for it: its own word, else that of its
+/// class, else of the default class.
+pub(super) fn resolve_priority(priority: &mut TaskPriority, classes: &PriorityClasses) {
+    let of_class = || classes.value(priority.class.as_ref());
+    priority.value = priority.own.or_else(of_class).unwrap_or(UNSET_PRIORITY);
+    let preempts = || classes.preempts(priority.class.as_ref());
+    priority.preempts = priority.own_preempts.unwrap_or_else(preempts);
+}
+
 /// The label values that put a pod into a sub-group of the policy; none if it belongs to none. A
 /// policy without label keys makes no sub-groups, as upstream.
 fn subgroup_values(policy: &SubGroupPolicy, labels: &Labels) -> Option<Vec<Name>> {
@@ -371,7 +371,7 @@ pub(super) fn give_up(mut intake: Intake<'_, '_>) {
             _ => true,
         };
         let persistence = cluster.reservations.rules.persistence;
-        let held = reserved(item.observed, News::ALL, persistence);
+        let held = reserved(item.observed, item.affairs.said, News::ALL, persistence);
         let said = held.map(|held| Assumption::Pipelined(held.node)).filter(there);
         if item.assumed.0 != said {
             intake.dirty.vacant.extend(item.home());
@@ -384,7 +384,7 @@ pub(super) fn give_up(mut intake: Intake<'_, '_>) {
         if let Ok(mut item) = cluster.tasks.get_mut(task) {
             forget_words(&mut item.affairs);
             item.affairs.trim();
-            item.timing.answer_by = None;
+            item.timing.answer_by = Moment::NONE;
         }
     }
     for mut job in &mut cluster.jobs {
@@ -415,16 +415,16 @@ impl News {
 
 /// Compares what the pod says of its reservation with what it said before, and with what it was asked
 /// to say: until that is seen, whatever comes is older than our own wish and no news.
-fn mirrored(mirror: &mut Mirror, before: &Observed, observed: &Observed, first: bool) -> News {
+fn mirrored(mirror: &mut Mirror, before: &Said, said: &Said, first: bool) -> News {
     let (asked_node, asked_notes) = (mirror.nominated, mirror.annotated);
-    if asked_node == Say::This(observed.nominated) {
+    if asked_node == Say::This(said.nominated) {
         mirror.nominated = Say::Anything;
     }
-    if asked_notes == Say::This(observed.annotated) {
+    if asked_notes == Say::This(said.annotated) {
         mirror.annotated = Say::Anything;
     }
-    let changed_node = first || observed.nominated != before.nominated;
-    let changed_notes = first || observed.annotated != before.annotated;
+    let changed_node = first || said.nominated != before.nominated;
+    let changed_notes = first || said.annotated != before.annotated;
     News {
         nominated: asked_node == Say::Anything && changed_node,
         annotated: asked_notes == Say::Anything && changed_notes,
@@ -433,11 +433,16 @@ fn mirrored(mirror: &mut Mirror, before: &Observed, observed: &Observed, first: 
 
 /// A reservation made by another life of the scheduler, read from the pod: when it is first seen, and
 /// when somebody else has written it since. The annotations come first.
-fn reserved(observed: &Observed, news: News, persistence: Persistence) -> Option<Annotated> {
+fn reserved(
+    observed: &Observed,
+    said: Said,
+    news: News,
+    persistence: Persistence,
+) -> Option<Annotated> {
     let waits =
         observed.node.is_none() && observed.phase == PodPhase::Pending && !observed.deleting;
-    let noted = observed.annotated.filter(|_| news.annotated && persistence.annotates());
-    let named = observed.nominated.filter(|_| news.nominated && persistence.nominates());
+    let noted = said.annotated.filter(|_| news.annotated && persistence.annotates());
+    let named = said.nominated.filter(|_| news.nominated && persistence.nominates());
     let named = named.map(|node| Annotated { node, evicted: false });
     noted.or(named).filter(|_| waits)
 }

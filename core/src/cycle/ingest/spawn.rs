@@ -7,14 +7,14 @@ use super::Dirty;
 use super::domains::Finders;
 use crate::delta::{ClusterDelta, DomainMember, PodFacts};
 use crate::ids::{Name, ObjectKey, TimeMs};
-use crate::near::{Marks, Neighbours};
+use crate::near::Neighbours;
 use crate::world::{
     Affairs, Allocatable, Assumed, Attachments, Directory, DomainPath, DomainSpec, DomainSpot,
     DomainTotals, Idle, JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobKey,
     JobMembers, JobOverdue, JobSpec, JobStake, JobVerdict, Labels, Membership, NodeIdentity,
-    NodePlace, NodeRules, NodeTails, Observed, Oddities, Pipelined, PrioritySource, QueueDeserved,
-    QueueIdentity, QueueSpec, QueueTerms, QueueUse, Rare, Releasing, Request, RunsSince, Seat,
-    TaskIdentity, TaskTraits, Tenants, Timing, Unasked, Used,
+    NodePlace, NodeRules, NodeTails, Observed, Oddities, Pipelined, QueueDeserved, QueueIdentity,
+    QueueSpec, QueueTerms, QueueUse, Rare, Releasing, Request, TaskIdentity, TaskPriority,
+    TaskTraits, Tenants, Timing, Unasked, Used,
 };
 
 /// Name of the queue every path ends in.
@@ -132,12 +132,11 @@ impl Maker<'_> {
                 created: TimeMs::default(),
                 index: 0,
             };
-            let facts = (identity, TaskTraits::default(), PrioritySource::default());
-            let place =
-                (Membership::default(), Seat::default(), Labels::default(), Marks::default());
-            let state = (Observed::default(), Assumed::default(), RunsSince::default());
-            let held = (Timing::default(), Rare::<Affairs>::default());
-            world.spawn((facts, Request::default(), place, state, held)).id()
+            let facts = (identity, TaskTraits::default(), TaskPriority::default());
+            let place = (Membership::default(), Labels::default());
+            let state = (Observed::default(), Assumed::default(), Timing::default());
+            let affairs = Rare::<Affairs>::default();
+            world.spawn((facts, Request::default(), place, state, affairs)).id()
         });
     }
 

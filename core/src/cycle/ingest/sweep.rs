@@ -7,6 +7,7 @@ use bevy_ecs::prelude::World;
 
 use super::Dirty;
 use super::intake::{Intake, SetAside};
+use super::pods::resolve_priority;
 use super::spawn::ROOT_QUEUE;
 use super::{domains, groups, neighbours, volumes};
 use crate::class::{ClassId, Classes, Rankings};
@@ -151,18 +152,10 @@ fn split(text: &str) -> (&str, &str, &str) {
 }
 
 fn resolve_priorities(mut intake: Intake<'_, '_>) {
-    let tasks: Vec<Entity> = intake.cluster.tasks.iter().map(|task| task.entity).collect();
-    for task in tasks {
-        let source = intake.cluster.task(task).priority.clone();
-        let (priority, preempts) = (intake.task_priority(&source), intake.preempts(&source));
-        if let Ok(mut item) = intake.cluster.tasks.get_mut(task)
-            && (item.traits.priority, item.traits.preempts) != (priority, preempts)
-        {
-            item.traits.priority = priority;
-            item.traits.preempts = preempts;
-        }
-    }
     let Intake { cluster, priorities, .. } = &mut intake;
+    for mut task in &mut cluster.tasks {
+        resolve_priority(&mut task.priority, priorities);
+    }
     // A job that is only mentioned names no class and gets none, not even the default.
     for mut job in cluster.jobs.iter_mut().filter(|job| job.identity.present) {
         let own = job
@@ -170,8 +163,8 @@ fn resolve_priorities(mut intake: Intake<'_, '_>) {
             .0
             .first()
             .filter(|_| matches!(job.identity.key, crate::world::JobKey::Lone(_)));
-        let explicit = own
-            .and_then(|&task| cluster.tasks.get(task).ok().and_then(|task| task.priority.explicit));
+        let explicit =
+            own.and_then(|&task| cluster.tasks.get(task).ok().and_then(|task| task.priority.own));
         let class = priorities.value(job.spec.priority_class.as_ref());
         job.spec.priority = explicit.or(class).unwrap_or(0);
     }

@@ -64,7 +64,7 @@ fn wish(task: &TaskReadOnlyItem<'_, '_>) -> Mirror {
 
 fn nominate(scene: &mut Scene<'_, '_>, task: Entity, wish: Say<Entity>) -> Option<Intent> {
     let mut item = scene.cluster.tasks.get_mut(task).ok()?;
-    let said = item.affairs.mirror.nominated.or(item.observed.nominated);
+    let said = item.affairs.mirror.nominated.or(item.affairs.said.nominated);
     let node = wish.or(said);
     if said == node {
         return None;
@@ -77,7 +77,7 @@ fn nominate(scene: &mut Scene<'_, '_>, task: Entity, wish: Say<Entity>) -> Optio
 
 fn annotate(scene: &mut Scene<'_, '_>, task: Entity, wish: Say<Annotated>) -> Option<Intent> {
     let mut item = scene.cluster.tasks.get_mut(task).ok()?;
-    let said = item.affairs.mirror.annotated.or(item.observed.annotated);
+    let said = item.affairs.mirror.annotated.or(item.affairs.said.annotated);
     let note = wish.or(said);
     if said == note {
         return None;
