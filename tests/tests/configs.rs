@@ -155,6 +155,16 @@ fn switches_that_take_away_what_was_asked_for_are_warned_about() {
 }
 
 #[test]
+fn a_shuffle_that_nobody_proposes_anything_to_is_warned_about() {
+    let moved = load("moved-by-nobody");
+    says(&moved.warnings, "shuffle evicts nobody: no plugin in the tiers proposes victims");
+    let missing = "rescheduling is not available in this version: its rules do not apply";
+    says(&moved.warnings, missing);
+    assert_eq!(moved.warnings.len(), 2, "the switch of pdb has an effect: {:?}", moved.warnings);
+    assert_eq!(evictions(&moved), ["Evicted by shuffle: nobody, since no plugin proposes victims"]);
+}
+
+#[test]
 fn what_surprises_people_is_noted() {
     let notes = |name| advice::notes(&load(name).config);
     says(

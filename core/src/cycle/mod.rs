@@ -15,6 +15,7 @@ mod allocate;
 mod backfill;
 mod preempt;
 mod reclaim;
+mod shuffle;
 pub(crate) mod drive;
 pub(crate) mod worksheet;
 mod prospect;
@@ -32,7 +33,7 @@ use bevy_ecs::schedule::SingleThreadedExecutor;
 pub(crate) use reflect::{NextDue, ToldQueues};
 
 use crate::config::{SchedulerConfig, Tuning};
-use crate::evict::Raid;
+use crate::evict::{Limits, Raid};
 use crate::ids::TimeMs;
 use crate::policy::{EvictPurpose, Evictions};
 use crate::scheduler::CycleOutcome;
@@ -143,6 +144,10 @@ pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
                     schedule.add_systems(reclaim::reclaim(raid).in_set(stage));
                 }
             },
+            "shuffle" => {
+                let limits = Limits::of(&action.arguments);
+                schedule.add_systems(shuffle::shuffle(limits).in_set(stage));
+            }
             // Known by name, without effect in this version; the reader of the file has warned.
             _ => {}
         }

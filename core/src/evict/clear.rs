@@ -245,5 +245,5 @@ pub(super) fn grounds(scene: &Scene<'_, '_>, raid: &Raid, job: Entity) -> Ground
             )
         }
     };
-    Grounds { beneficiary, reason }
+    Grounds { beneficiary: Some(beneficiary), reason }
 }

@@ -15,7 +15,7 @@ use crate::ids::TimeMs;
 use crate::policy::EvictPurpose;
 use crate::world::{Cluster, JobReadOnlyItem, JobSpec, TaskReadOnlyItem, TaskStatus};
 
-use super::raid::Raid;
+use super::raid::{Limits, Raid};
 use super::refusal::{Refusals, Rule};
 use super::view::View;
 
@@ -71,7 +71,8 @@ pub(super) struct Candidate {
 impl Candidate {
     /// The job itself, whose less important tasks may make way for others of it.
     pub(super) fn own(scene: &Scene<'_, '_>, raid: &Raid, job: Entity) -> Self {
-        let footprint = footprint(&scene.cluster, raid, scene.now.0, &scene.cluster.job(job));
+        let (now, item) = (scene.now.0, scene.cluster.job(job));
+        let footprint = footprint(&scene.cluster, &raid.limits, now, &item);
         Self { job, place: 0, footprint: Rc::new(footprint) }
     }
 }
@@ -122,20 +123,58 @@ impl Herd {
             return None;
         }
         let own = scene.cluster.job(evictor);
-        let job = scene.cluster.job(entry.job);
         if let Some(rule) = spared_by(&scene.cluster, raid, own.spec, entry) {
+            let job = scene.cluster.job(entry.job);
             refusals.count(rule, stands(&job), Some(entry.job));
             return None;
         }
+        self.exposed(scene, &raid.limits, place, refusals)
+    }
+
+    /// Running tasks that may be taken whoever they make way for: jobs in their order, of each the task
+    /// placed last first.
+    pub(super) fn movable(
+        &self,
+        scene: &Scene<'_, '_>,
+        limits: &Limits,
+        refusals: &mut Refusals,
+    ) -> Vec<Entity> {
+        let runs = |task: &Entity| scene.cluster.task(*task).status().0 == TaskStatus::Running;
+        let mut tasks = Vec::new();
+        for place in 0..self.jobs.len() {
+            let Some(candidate) = self.exposed(scene, limits, place, refusals) else { continue };
+            let open = candidate.footprint.open.iter().map(|stand| stand.task);
+            let mut own: Vec<Entity> = open.filter(runs).collect();
+            scene.policies.sort_last_first(&scene.cluster, &mut own);
+            tasks.append(&mut own);
+        }
+        tasks
+    }
+
+    /// The job at a place, if it has tasks that may be taken whoever they make way for; if not, why is
+    /// counted.
+    fn exposed(
+        &self,
+        scene: &Scene<'_, '_>,
+        limits: &Limits,
+        place: usize,
+        refusals: &mut Refusals,
+    ) -> Option<Candidate> {
+        let entry = &self.jobs[place];
+        let job = scene.cluster.job(entry.job);
         let now = scene.now.0;
-        if raid.hourly_cap.is_some_and(|cap| job.evictions.in_hour_before(now) >= cap) {
+        if !job.spec.preemptable {
+            refusals.count(Rule::Locked, stands(&job), Some(entry.job));
+            return None;
+        }
+        if limits.is_worn(job.evictions, now) {
             refusals.count(Rule::Worn, stands(&job), Some(entry.job));
             refusals.postpone(job.evictions.relief(now));
             return None;
         }
         let footprint = entry
             .footprint
-            .get_or_init(|| Rc::new(footprint(&scene.cluster, raid, now, &job)))
+            .get_or_init(|| Rc::new(footprint(&scene.cluster, limits, now, &job)))
             .clone();
         refusals.count(Rule::Locked, footprint.locked.0, footprint.locked.1);
         refusals.count(Rule::Young, footprint.young.0, footprint.young.1);
@@ -163,7 +202,7 @@ impl Herd {
     }
 }
 
-/// The rule of the action that protects a job whatever its tasks are, if one does.
+/// The rule of the action that protects a job from this evictor, if one does.
 fn spared_by(
     cluster: &Cluster<'_, '_>,
     raid: &Raid,
@@ -171,18 +210,16 @@ fn spared_by(
     entry: &Entry,
 ) -> Option<Rule> {
     match raid.purpose {
-        EvictPurpose::Preempt if entry.queue != evictor.queue => return Some(Rule::Apart),
-        EvictPurpose::Preempt if entry.priority >= evictor.priority => return Some(Rule::Equal),
-        EvictPurpose::Preempt => {}
-        EvictPurpose::Reclaim if entry.queue == evictor.queue => return Some(Rule::Apart),
+        EvictPurpose::Preempt if entry.queue != evictor.queue => Some(Rule::Apart),
+        EvictPurpose::Preempt if entry.priority >= evictor.priority => Some(Rule::Equal),
+        EvictPurpose::Preempt => None,
+        EvictPurpose::Reclaim if entry.queue == evictor.queue => Some(Rule::Apart),
         EvictPurpose::Reclaim => {
             let giver = cluster.queue(entry.queue);
-            if !giver.identity.present || !giver.spec.reclaimable {
-                return Some(Rule::LockedQueue);
-            }
+            let locked = !giver.identity.present || !giver.spec.reclaimable;
+            locked.then_some(Rule::LockedQueue)
         }
     }
-    (!cluster.job(entry.job).spec.preemptable).then_some(Rule::Locked)
 }
 
 /// Tasks of a job on nodes.
@@ -206,7 +243,7 @@ fn note(cluster: &Cluster<'_, '_>, spared: &mut (u32, Option<Entity>), task: Ent
 
 fn footprint(
     cluster: &Cluster<'_, '_>,
-    raid: &Raid,
+    limits: &Limits,
     now: TimeMs,
     job: &JobReadOnlyItem<'_, '_>,
 ) -> Footprint {
@@ -222,7 +259,7 @@ fn footprint(
             continue;
         };
         let protected_until = item.timing.running.get().map(|since| {
-            let floor = raid.min_runtime_ms.max(item.traits.cooldown_ms);
+            let floor = limits.min_runtime_ms.max(item.traits.cooldown_ms);
             TimeMs(since.0.saturating_add(floor))
         });
         if !item.traits.preemptable {

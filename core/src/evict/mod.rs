@@ -7,6 +7,7 @@
 //! reservations together with the evictions that make them good.
 //!
 //! [`gang`] serves a whole gang in one decision, [`per_task`] a task at a time, as Volcano does.
+//! Evictions that make room for nobody begin with the same candidates ([`movable`]).
 
 mod raid;
 mod need;
@@ -25,7 +26,7 @@ mod refusal;
 mod hopeless;
 
 pub(crate) use hopeless::Hopeless;
-pub(crate) use raid::Raid;
+pub(crate) use raid::{Limits, Raid};
 
 use bevy_ecs::entity::Entity;
 
@@ -40,7 +41,7 @@ use herd::Herd;
 use hopeless::Found;
 use need::Need;
 use raid::Style;
-use refusal::{Denied, Search};
+use refusal::{Denied, Refusals, Search};
 use view::View;
 
 /// Evictions and the placement they make good, not committed yet.
@@ -64,6 +65,15 @@ pub(crate) fn run(scene: &mut Scene<'_, '_>, raid: &Raid, waiting: Vec<Entity>) 
         serve(scene, raid, &mut hopeless, &mut herd, job)
     });
     *scene.hopeless = hopeless;
+}
+
+/// Running tasks that may be taken though nobody asks for their room, in a stable order. A cycle comes
+/// when the first of those may go that are spared for the time being.
+pub(crate) fn movable(scene: &mut Scene<'_, '_>, limits: &Limits) -> Vec<Entity> {
+    let mut refusals = Refusals::default();
+    let tasks = Herd::new(scene).movable(scene, limits, &mut refusals);
+    scene.wake_at(refusals.until);
+    tasks
 }
 
 /// Does the job lack what it needs to run, and do its pods let others make way for them?

@@ -1,7 +1,9 @@
 //! What an evicting action may do, as configured.
 
-use crate::config::ActionConfig;
+use crate::config::{ActionConfig, Arguments};
+use crate::ids::TimeMs;
 use crate::policy::EvictPurpose;
+use crate::world::JobEvictions;
 
 /// An evicting action with its arguments.
 #[derive(Clone, Debug)]
@@ -18,10 +20,34 @@ pub(crate) struct Raid {
     pub(super) whole: WholeBundles,
     /// Which of the domains that work is taken.
     pub(super) search: DomainSearch,
+    /// Whom it leaves alone, whoever asks.
+    pub(super) limits: Limits,
+}
+
+/// Whom an evicting action leaves alone, whoever they would make way for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
     /// Pods that run for less are left alone.
     pub(super) min_runtime_ms: i64,
     /// Evictions one job may suffer in an hour.
-    pub(super) hourly_cap: Option<u32>,
+    hourly_cap: Option<u32>,
+}
+
+impl Limits {
+    /// The limits in the arguments of an action.
+    pub(crate) fn of(arguments: &Arguments) -> Self {
+        Self {
+            min_runtime_ms: arguments.duration_ms("minRuntime").unwrap_or(0),
+            hourly_cap: u32::try_from(arguments.int("maxEvictionsPerHour", 0))
+                .ok()
+                .filter(|&cap| cap > 0),
+        }
+    }
+
+    /// Was a job evicted from often enough?
+    pub(crate) fn is_worn(&self, evictions: &JobEvictions, now: TimeMs) -> bool {
+        self.hourly_cap.is_some_and(|cap| evictions.in_hour_before(now) >= cap)
+    }
 }
 
 /// How victims are chosen.
@@ -84,10 +110,7 @@ impl Raid {
             max_domains: usize::try_from(arguments.int("maxDomains", 8)).unwrap_or(8),
             whole,
             search,
-            min_runtime_ms: arguments.duration_ms("minRuntime").unwrap_or(0),
-            hourly_cap: u32::try_from(arguments.int("maxEvictionsPerHour", 0))
-                .ok()
-                .filter(|&cap| cap > 0),
+            limits: Limits::of(arguments),
         })
     }
 }

@@ -1,8 +1,7 @@
 //! `conformance`: what keeps the cluster running is never evicted.
 //!
 //! Promise: no pod of namespace `kube-system` and none of priority class `system-cluster-critical` or
-//! `system-node-critical` is evicted for another, by any action. It goes by the name of the class,
-//! not by its value.
+//! `system-node-critical` is evicted, by any action. It goes by the name of the class, not by its value.
 //!
 //! It has no arguments.
 
@@ -32,7 +31,7 @@ impl Policy for Conformance {
     }
 
     fn points(&self) -> &'static [Point] {
-        &[Point::Preemptable, Point::Reclaimable, Point::UnifiedEvictable]
+        &[Point::Preemptable, Point::Reclaimable, Point::UnifiedEvictable, Point::VictimGuard]
     }
 
     fn preemptable(&self, cluster: &Cluster<'_, '_>, _: &Evictor, tasks: &[Entity]) -> Ballot {
@@ -49,6 +48,10 @@ impl Policy for Conformance {
         _: &Evictor,
         tasks: &[Entity],
     ) -> Ballot {
+        spare(cluster, tasks)
+    }
+
+    fn victim_guard(&self, cluster: &Cluster<'_, '_>, tasks: &[Entity]) -> Ballot {
         spare(cluster, tasks)
     }
 }
@@ -79,6 +82,7 @@ mod tests {
                 plugin.preemptable(cluster, &evictor, &all),
                 plugin.reclaimable(cluster, &evictor, &all),
                 plugin.unified_evictable(cluster, &evictor, &all),
+                plugin.victim_guard(cluster, &all),
             ];
             answers.map(|answer| match answer {
                 Ballot::Abstain => panic!("conformance has an opinion"),

@@ -1,7 +1,8 @@
-//! What plugins are asked about evictions: for whom, and which of the candidates may go.
+//! What plugins are asked about evictions: for whom, which of the candidates may go, and who should.
 
 use bevy_ecs::entity::Entity;
 
+use crate::ids::TimeMs;
 use crate::world::Cluster;
 
 /// Why room is wanted.
@@ -46,4 +47,13 @@ impl Ballot {
     pub fn filter(candidates: &[Entity], mut may_go: impl FnMut(Entity) -> bool) -> Self {
         Self::Only(candidates.iter().copied().filter(|&task| may_go(task)).collect())
     }
+}
+
+/// Whom a plugin wants to leave their nodes, though nobody asks for the room.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proposal {
+    /// Some of the candidates, in any order.
+    pub tasks: Vec<Entity>,
+    /// When it wants to be asked again, even if nothing happens until then.
+    pub again: Option<TimeMs>,
 }

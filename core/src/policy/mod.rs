@@ -32,10 +32,10 @@ mod strategy;
 pub use bar::{Bar, Obstacle};
 /// What plugins know nodes, tasks, jobs, queues and domains by.
 pub use bevy_ecs::entity::Entity;
-pub use evict::{Ballot, EvictPurpose, Evictor};
+pub use evict::{Ballot, EvictPurpose, Evictor, Proposal};
 pub use queues::{Claims, Portion, QueueClaim, Wants};
 pub(crate) use queues::{Giving, upwards};
-pub use tiers::{OrderKey, Policies};
+pub use tiers::{Moves, OrderKey, Policies};
 
 use std::ops::Range;
 
@@ -107,11 +107,15 @@ pub enum Point {
     Deadline,
     /// Who makes way for a whole gang, instead of the cheapest.
     GangVictims,
+    /// Who is to leave its node though nobody asks for the room.
+    VictimTasks,
+    /// Which of those may.
+    VictimGuard,
 }
 
 impl Point {
     /// Number of points.
-    pub const COUNT: usize = 25;
+    pub const COUNT: usize = 27;
 
     /// The flag that switches a plugin's part at this point.
     pub fn gate(self) -> Option<Gate> {
@@ -139,6 +143,7 @@ impl Point {
             Self::Reclaimable => Some(Gate::Reclaimable),
             Self::JobEnqueueable => Some(Gate::JobEnqueued),
             Self::Preemptive => Some(Gate::Preemptive),
+            Self::VictimTasks | Self::VictimGuard => Some(Gate::Victim),
         }
     }
 }
@@ -515,6 +520,23 @@ pub trait Policy: Send + Sync {
         _candidates: &[Entity],
     ) -> Option<Vec<(Entity, Vec<Entity>)>> {
         None
+    }
+
+    /// Who is to leave its node, to be placed again. `candidates` are the running tasks that may be evicted
+    /// as far as the action is concerned; who is named beside them does not count.
+    fn victim_tasks(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _now: TimeMs,
+        _candidates: &[Entity],
+    ) -> Proposal {
+        Proposal::default()
+    }
+
+    /// Which of the tasks that plugins name in [`Self::victim_tasks`] may go. They come in the order in
+    /// which they would: a plugin that lets only so many go lets the first ones go.
+    fn victim_guard(&self, _cluster: &Cluster<'_, '_>, _proposed: &[Entity]) -> Ballot {
+        Ballot::Abstain
     }
 
     /// Key of a queue with victims when a job of queue `_wants` evicts; smaller goes first.

@@ -5,8 +5,8 @@
 //! simulation) it follows from `minAvailable` or `maxUnavailable` and the pods that run. A pod the status
 //! lists as disrupted already costs nothing. A pod under several budgets needs room in all of them.
 //!
-//! It has a say wherever pods are evicted, for whole gangs too; upstream does not ask it there. It
-//! proposes no victims to `shuffle`.
+//! It has a say wherever pods are evicted, for whole gangs too; upstream does not ask it there. Of what
+//! others propose to `shuffle` it holds back what budgets do not allow, and it proposes nobody itself.
 //!
 //! It has no arguments.
 
@@ -50,7 +50,7 @@ impl Policy for Pdb {
     }
 
     fn points(&self) -> &'static [Point] {
-        &[Point::Preemptable, Point::Reclaimable, Point::UnifiedEvictable]
+        &[Point::Preemptable, Point::Reclaimable, Point::UnifiedEvictable, Point::VictimGuard]
     }
 
     fn preemptable(&self, cluster: &Cluster<'_, '_>, _: &Evictor, tasks: &[Entity]) -> Ballot {
@@ -67,6 +67,10 @@ impl Policy for Pdb {
         _: &Evictor,
         tasks: &[Entity],
     ) -> Ballot {
+        within_budgets(cluster, tasks)
+    }
+
+    fn victim_guard(&self, cluster: &Cluster<'_, '_>, tasks: &[Entity]) -> Ballot {
         within_budgets(cluster, tasks)
     }
 }
@@ -119,6 +123,7 @@ mod tests {
             let answer = Pdb.preemptable(cluster, &evictor, &candidates);
             assert_eq!(answer, Pdb.reclaimable(cluster, &evictor, &candidates));
             assert_eq!(answer, Pdb.unified_evictable(cluster, &evictor, &candidates));
+            assert_eq!(answer, Pdb.victim_guard(cluster, &candidates));
             match answer {
                 Ballot::Abstain => panic!("pdb has an opinion"),
                 Ballot::Only(victims) => named(cluster, &victims),

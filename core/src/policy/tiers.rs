@@ -2,6 +2,8 @@
 
 mod victims;
 
+pub use victims::Moves;
+
 use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 
@@ -95,6 +97,11 @@ impl Policies {
     /// Has any plugin a say there?
     pub fn is_asked(&self, point: Point) -> bool {
         !self.at[point as usize].is_empty()
+    }
+
+    /// Names of the plugins with a say there, in the order they are asked.
+    pub fn asked(&self, point: Point) -> impl Iterator<Item = &'static str> {
+        self.at(point).map(Policy::name)
     }
 
     fn at(&self, point: Point) -> impl Iterator<Item = &dyn Policy> {
@@ -224,8 +231,13 @@ impl Policies {
     /// The job itself has them in the order they arrived in, which must not be seen.
     pub fn members_last_first(&self, cluster: &Cluster<'_, '_>, job: Entity) -> Vec<Entity> {
         let mut members = cluster.job(job).members.0.clone();
-        members.sort_by_cached_key(|&task| Reverse(self.task_key(&cluster.task(task))));
+        self.sort_last_first(cluster, &mut members);
         members
+    }
+
+    /// Puts tasks of one job into that order.
+    pub fn sort_last_first(&self, cluster: &Cluster<'_, '_>, tasks: &mut [Entity]) {
+        tasks.sort_by_cached_key(|&task| Reverse(self.task_key(&cluster.task(task))));
     }
 
     /// Validity: the first objection counts.

@@ -49,8 +49,8 @@ enum Why {
 /// Why a task is evicted, and for whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grounds {
-    /// The job that gets the room.
-    pub beneficiary: ObjectKey,
+    /// The job that gets the room; none where the task is merely to go elsewhere.
+    pub beneficiary: Option<ObjectKey>,
     /// For people.
     pub reason: String,
 }
@@ -331,9 +331,7 @@ fn announce(cluster: &Cluster<'_, '_>, outcome: &mut CycleOutcome, decided: Deci
     let node = cluster.node(decided.node).identity.name.clone();
     let job = task.membership.job.map(|job| cluster.job(job).identity.key.object().clone());
     let (beneficiary, reason) = match (decided.op, decided.why) {
-        (DecisionOp::Evict, Why::Evicted(grounds)) => {
-            (Some(grounds.beneficiary), Some(grounds.reason))
-        }
+        (DecisionOp::Evict, Why::Evicted(grounds)) => (grounds.beneficiary, Some(grounds.reason)),
         (DecisionOp::Unpipeline, Why::Released(cause)) => (None, Some(cause.describe().to_owned())),
         _ => (None, None),
     };

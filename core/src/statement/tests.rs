@@ -406,7 +406,7 @@ pub(crate) fn perform(cluster: &mut Cluster<'_, '_>, statement: &mut Statement, 
                 let _ = statement.pipeline(cluster, cast.tasks[task], cast.nodes[node]);
             }
             Step::Evict(task) => {
-                let grounds = Grounds { beneficiary: key("a"), reason: "test".into() };
+                let grounds = Grounds { beneficiary: Some(key("a")), reason: "test".into() };
                 let _ = statement.evict(cluster, cast.tasks[task], grounds);
             }
             Step::Unpipeline(task) => {

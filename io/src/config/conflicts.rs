@@ -4,15 +4,17 @@
 //! that works differently than most people expect.
 
 use muster_core::config::{ActionConfig, Gate, PluginConfig, SchedulerConfig};
+use muster_core::policy::Point;
 
 use super::advice::{action, plugins};
 use super::flags;
-use super::words::{before_sla, has_a_say, is_whole, names_victims};
+use super::words::{before_sla, has_a_say, in_force, is_whole, names_victims};
 
 /// Something is asked for and switched off.
 pub(super) fn warnings(config: &SchedulerConfig) -> Vec<String> {
     let mut said = Vec::new();
     say_no_victims(config, &mut said);
+    say_no_proposals(config, &mut said);
     say_two_queue_plugins(config, &mut said);
     say_idle_arguments(config, &mut said);
     said
@@ -52,6 +54,13 @@ fn say_no_victims(config: &SchedulerConfig, said: &mut Vec<String>) {
         } else {
             format!("{name} evicts nobody: {key} is off on {}", off.join(", "))
         });
+    }
+}
+
+/// A shuffle without anybody who proposes victims evicts nobody; whoever only holds back is not enough.
+fn say_no_proposals(config: &SchedulerConfig, said: &mut Vec<String>) {
+    if action(config, "shuffle").is_some() && !in_force(config).is_asked(Point::VictimTasks) {
+        said.push("shuffle evicts nobody: no plugin in the tiers proposes victims".to_owned());
     }
 }
 

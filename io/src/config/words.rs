@@ -6,6 +6,8 @@
 
 use muster_core::config::catalog::Support;
 use muster_core::config::{ActionConfig, Gate, PluginConfig, SchedulerConfig};
+use muster_core::policy::{Point, Policies};
+use muster_core::resource::ResourceNames;
 
 use super::advice::{plugins, takes_part};
 use super::gang_aware::ARGUMENT as GANG_AWARE;
@@ -107,7 +109,7 @@ fn evicted(config: &SchedulerConfig) -> Vec<String> {
                 (Gate::Reclaimable, "of other queues that may be reclaimed")
             }
             "shuffle" => {
-                said.push("Evicted by shuffle: running pods a plugin wants moved".to_owned());
+                said.push(shuffled(&in_force(config)));
                 continue;
             }
             _ => continue,
@@ -126,14 +128,30 @@ fn evicted_by(config: &SchedulerConfig, action: &ActionConfig, gate: Gate, queue
     if !names_victims(config, action, gate) {
         return format!("Evicted by {name}{later}: nobody, since no plugin names victims");
     }
-    let limits: Vec<String> = voters(config, action, gate)
-        .iter()
-        .map(|plugin| format!("{} ({})", limit(plugin.spec.name), plugin.spec.name))
-        .collect();
-    let limits =
-        if limits.is_empty() { String::new() } else { format!(", where {}", limits.join(", ")) };
+    let limits = limits(voters(config, action, gate).iter().map(|plugin| plugin.spec.name));
     let what = if is_whole(action) { "gangs, whole or their surplus," } else { "pods" };
     format!("Evicted by {name}{later}: {what} {queues} for a job that cannot start{limits}")
+}
+
+/// Whom `shuffle` evicts: who proposes and who holds back is asked of the plugins themselves.
+fn shuffled(policies: &Policies) -> String {
+    let proposers: Vec<&str> = policies.asked(Point::VictimTasks).collect();
+    if proposers.is_empty() {
+        return "Evicted by shuffle: nobody, since no plugin proposes victims".to_owned();
+    }
+    let limits = limits(policies.asked(Point::VictimGuard));
+    format!("Evicted by shuffle: running pods proposed by {}{limits}", proposers.join(", "))
+}
+
+/// The plugins of a configuration as the scheduler has them.
+pub(super) fn in_force(config: &SchedulerConfig) -> Policies {
+    Policies::new(config, &mut ResourceNames::default())
+}
+
+/// What plugins hold victims back by, in the order they are asked.
+fn limits<'p>(plugins: impl Iterator<Item = &'p str>) -> String {
+    let limits: Vec<String> = plugins.map(|name| format!("{} ({name})", limit(name))).collect();
+    if limits.is_empty() { String::new() } else { format!(", where {}", limits.join(", ")) }
 }
 
 /// Does the action evict for whole gangs?
@@ -256,4 +274,42 @@ fn scores(config: &SchedulerConfig) -> Vec<String> {
         }
     }
     wishes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use muster_core::config::Gates;
+    use muster_core::policy::Policy;
+
+    use super::*;
+
+    struct Mover;
+
+    impl Policy for Mover {
+        fn name(&self) -> &'static str {
+            "mover"
+        }
+
+        fn points(&self) -> &'static [Point] {
+            &[Point::VictimTasks]
+        }
+    }
+
+    #[test]
+    fn who_is_shuffled_follows_from_who_proposes_and_who_holds_back() {
+        let text = "actions: shuffle\n\
+            tiers: [{plugins: [{name: gang}, {name: conformance}]}, {plugins: [{name: pdb}]}]\n";
+        let config = crate::config::parse("conf.yaml", text).unwrap().config;
+        let mut policies = in_force(&config);
+        let nobody = "Evicted by shuffle: nobody, since no plugin proposes victims";
+        assert_eq!(shuffled(&policies), nobody);
+        policies.add(1, Arc::new(Mover), Gates::default());
+        assert_eq!(
+            shuffled(&policies),
+            "Evicted by shuffle: running pods proposed by mover, where they are not the system's \
+             (conformance), disruption budgets allow it (pdb)"
+        );
+    }
 }

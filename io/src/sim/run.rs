@@ -130,7 +130,20 @@ pub fn run(
     narration: Narration,
     on_cycle: &mut dyn FnMut(u32, Option<u32>),
 ) -> RunResult {
-    let mut run = Run::new(scenario, config, pool, narration);
+    let start = || Scheduler::new(config, Arc::clone(pool));
+    run_with(scenario, config, &start, narration, on_cycle)
+}
+
+/// The same with schedulers of another make, such as with plugins of one's own: `start` gives one at
+/// the beginning and one for every restart.
+pub fn run_with(
+    scenario: &Scenario,
+    config: &SchedulerConfig,
+    start: &dyn Fn() -> Scheduler,
+    narration: Narration,
+    on_cycle: &mut dyn FnMut(u32, Option<u32>),
+) -> RunResult {
+    let mut run = Run::new(scenario, config, start, narration);
     let mut quiet = 0;
     for cycle in 1.. {
         let changed = run.cycle(cycle);
@@ -150,7 +163,7 @@ pub fn run(
 struct Run<'a> {
     scenario: &'a Scenario,
     config: &'a SchedulerConfig,
-    pool: &'a Arc<ThreadPool>,
+    start: &'a dyn Fn() -> Scheduler,
     cluster: Cluster,
     scheduler: Scheduler,
     books: Books,
@@ -175,15 +188,15 @@ impl<'a> Run<'a> {
     fn new(
         scenario: &'a Scenario,
         config: &'a SchedulerConfig,
-        pool: &'a Arc<ThreadPool>,
+        start: &'a dyn Fn() -> Scheduler,
         narration: Narration,
     ) -> Self {
         let mut run = Self {
             scenario,
             config,
-            pool,
+            start,
             cluster: Cluster::new(scenario),
-            scheduler: Scheduler::new(config, Arc::clone(pool)),
+            scheduler: start(),
             books: Books::default(),
             domains: DomainIndex::default(),
             watch: Watch::default(),
@@ -222,7 +235,7 @@ impl<'a> Run<'a> {
         if restart {
             happenings.push("the scheduler restarts with an empty memory".to_owned());
             self.reservations.add(&self.scheduler.reservations());
-            self.scheduler = Scheduler::new(self.config, Arc::clone(self.pool));
+            self.scheduler = (self.start)();
             self.scheduler.feed(self.cluster.list());
         } else {
             self.scheduler.feed(unfed);

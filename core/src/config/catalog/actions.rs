@@ -82,9 +82,9 @@ pub(super) const TABLE: &[ActionSpec] = &[
     },
     ActionSpec {
         name: "shuffle",
-        summary: "evicts running pods that a plugin wants moved to better nodes",
-        support: Support::Planned,
-        arguments: &[],
+        summary: "evicts running pods that a plugin wants to be placed anew",
+        support: Support::Full,
+        arguments: &[MIN_RUNTIME, MAX_EVICTIONS],
     },
 ];
 

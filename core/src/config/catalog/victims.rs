@@ -9,14 +9,14 @@ pub(super) const TABLE: &[PluginSpec] = &[
         name: "conformance",
         summary: "pods of kube-system and system-critical pods are never evicted",
         support: Support::Full,
-        gates: &[Gate::Preemptable, Gate::Reclaimable],
+        gates: &[Gate::Preemptable, Gate::Reclaimable, Gate::Victim],
         arguments: &[],
     },
     PluginSpec {
         name: "pdb",
         summary: "evictions stay within the disruption budgets of the pods",
         support: Support::Full,
-        gates: &[Gate::Preemptable, Gate::Reclaimable],
+        gates: &[Gate::Preemptable, Gate::Reclaimable, Gate::Victim],
         arguments: &[],
     },
     PluginSpec {

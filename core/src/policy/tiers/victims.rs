@@ -3,13 +3,23 @@
 use std::cmp::Reverse;
 
 use bevy_ecs::entity::Entity;
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
-use super::super::{Ballot, Evictor, Point, Policy};
+use super::super::{Ballot, Evictor, Point, Policy, Proposal};
 use super::{OrderKey, Policies};
+use crate::ids::TimeMs;
 use crate::resource::ResourceVec;
 use crate::world::Cluster;
+
+/// Who is to leave its node, though nobody asks for the room.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moves {
+    /// The tasks in the order of the candidates, each with the first plugin that named it.
+    pub tasks: Vec<(Entity, &'static str)>,
+    /// When the first plugin wants to be asked again.
+    pub again: Option<TimeMs>,
+}
 
 impl Policies {
     /// Candidates that `preempt` may evict for somebody of their own queue.
@@ -90,6 +100,39 @@ impl Policies {
     ) -> Option<Vec<(Entity, Vec<Entity>)>> {
         let mut plugins = self.at(Point::GangVictims);
         plugins.find_map(|policy| policy.gang_victims(cluster, evictor, need, candidates))
+    }
+
+    /// Who is to leave its node: what the plugins of a tier name, taken together; the first tier that names
+    /// any candidate decides. Of those only they go whom every guard, of whatever tier, lets go. What
+    /// guards refuse is refused: no later tier is asked in its stead.
+    pub fn victim_tasks(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        now: TimeMs,
+        candidates: &[Entity],
+    ) -> Moves {
+        let mut by: HashMap<Entity, &'static str, FxBuildHasher> = HashMap::default();
+        let mut again = None;
+        let mut left = Vec::new();
+        for tier in self.tiers_at(Point::VictimTasks) {
+            for policy in tier {
+                let Proposal { tasks, again: then } = policy.victim_tasks(cluster, now, candidates);
+                again = [again, then].into_iter().flatten().min();
+                for task in tasks {
+                    by.entry(task).or_insert(policy.name());
+                }
+            }
+            left.extend(candidates.iter().copied().filter(|task| by.contains_key(task)));
+            if !left.is_empty() {
+                break;
+            }
+        }
+        for policy in self.at(Point::VictimGuard) {
+            if let Ballot::Only(named) = policy.victim_guard(cluster, &left) {
+                left = common(left, &named);
+            }
+        }
+        Moves { tasks: left.into_iter().map(|task| (task, by[&task])).collect(), again }
     }
 
     /// Puts queues with victims in the order in which they give: what plugins say of a queue when this

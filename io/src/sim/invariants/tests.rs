@@ -82,6 +82,38 @@ fn evicting_a_name_twice_needs_something_new_between() {
 }
 
 #[test]
+fn an_eviction_for_nobody_owes_nothing_but_is_not_made_twice() {
+    let shuffle = |pod| Decision {
+        action: "shuffle",
+        reason: Some("proposed for shuffle by mover".to_owned()),
+        ..decide(DecisionOp::Evict, pod, "n0", "low")
+    };
+    let mut watch = Watch::default();
+    let mut books = crowded(2);
+    cycle(&mut watch, &mut books, 1, &[shuffle("low-0")], &[leaving("low-0", "low", 2, "n0")]);
+    books.apply(&gone("low-0"));
+    cycle(&mut watch, &mut books, 2, &[], &[set(running("low-0", "low", 2, "n0"))]);
+    watch.finish(&books);
+    assert_eq!(watch.violations(), [], "nobody was to gain by it");
+
+    // Room it has made counts: whoever is then evicted for it was not needed.
+    let also = [
+        shuffle("low-1"),
+        evict_for("high", "low-0", "n0", "low"),
+        decide(DecisionOp::Pipeline, "high-0", "n0", "high"),
+    ];
+    let mut other = Watch::default();
+    let mut fresh = crowded(2);
+    fresh.apply(&set_gang(gang("lower", 1)));
+    fresh.apply(&set(running("low-1", "lower", 2, "n0")));
+    cycle(&mut other, &mut fresh, 1, &also, &[]);
+    assert_eq!(broken(&other), [Invariant::MinimalVictims]);
+
+    cycle(&mut watch, &mut books, 3, &[shuffle("low-0")], &[]);
+    assert_eq!(broken(&watch), [Invariant::NoRepeatEviction]);
+}
+
+#[test]
 fn an_eviction_is_paid_back_when_the_gang_is_bound() {
     let mut watch = Watch::default();
     let mut books = crowded(2);

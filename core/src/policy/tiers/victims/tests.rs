@@ -1,5 +1,7 @@
 //! The walk over tiers with plugins that say what they are told to, and the order of victims.
 
+mod moves;
+
 use std::sync::Arc;
 
 use super::super::super::EvictPurpose;
@@ -12,13 +14,18 @@ struct Says(Option<&'static [u64]>);
 
 impl Says {
     fn ballot(&self, cluster: &Cluster<'_, '_>, candidates: &[Entity]) -> Ballot {
-        let Some(allowed) = self.0 else { return Ballot::Abstain };
-        Ballot::filter(candidates, |task| {
-            let name = &cluster.task(task).identity.key.name;
-            let number = name.rsplit('-').next().and_then(|text| text.parse().ok());
-            number.is_some_and(|number| allowed.contains(&number))
-        })
+        self.0.map_or(Ballot::Abstain, |may| Ballot::Only(numbered(cluster, candidates, may)))
     }
+}
+
+/// Those of the tasks whose names end in one of the numbers.
+fn numbered(cluster: &Cluster<'_, '_>, tasks: &[Entity], numbers: &[u64]) -> Vec<Entity> {
+    let is_one = |task: &Entity| {
+        let name = &cluster.task(*task).identity.key.name;
+        let number = name.rsplit('-').next().and_then(|text| text.parse().ok());
+        number.is_some_and(|number| numbers.contains(&number))
+    };
+    tasks.iter().copied().filter(is_one).collect()
 }
 
 impl Policy for Says {
