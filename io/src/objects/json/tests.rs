@@ -12,7 +12,7 @@ fn nulls_count_as_absent() {
     // As API servers write a CSINode without drivers.
     let text = r#"{"metadata": {"name": "n0"}, "spec": {"drivers": null}}"#;
     let object = Object::from_json(ObjectKind::CsiNode, text).unwrap();
-    assert_eq!(object.key().name.as_ref(), "n0");
+    assert_eq!(object.key().name.as_str(), "n0");
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn queues_that_contain_each_other_are_children_of_the_root() {
     a.parent = Some("b".into());
     b.parent = Some("a".into());
     let books = books(&[ClusterDelta::Queue(Box::new(a)), ClusterDelta::Queue(Box::new(b))]);
-    assert_eq!(books.queue_path(&"a".into()), ["a".into(), "root".into()]);
+    assert_eq!(books.queue_path(&"a".into()), ["a", "root"].map(Name::from));
 }
 
 #[test]
