@@ -3,11 +3,13 @@
 //! A cell is the rows that have the same value of every wide label (zone, rack) the rules of a class
 //! look at. Each cell has a tournament of its rows, and a tournament of all cells is on top.
 
+use std::cmp::Reverse;
+
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::ranking::{fit_of, rank_of, score_of};
-use super::tree::{CLOSED, Tournament, beats};
+use super::tree::{CLOSED, Tournament};
 use crate::kernel::fit::Fit;
 use crate::near::Surroundings;
 use crate::policy::{Bar, Obstacle};
@@ -163,20 +165,19 @@ fn judge(cell: &mut Cell, near: &Surroundings, row_bar: &impl Fn(u32) -> Bar) {
 }
 
 impl Cell {
-    /// Where the row stands that serves best; rows with free room first, then the better score.
+    /// Where the row stands that serves best.
     fn choose(&self, row_bar: &impl Fn(u32) -> Bar) -> Option<u32> {
-        let best = self.tree.best(&self.ranks)?;
-        if self.rank(best as usize, row_bar) != CLOSED {
-            return Some(best);
-        }
-        // The best may be closed where another is not only if it is closed later and the cell is
-        // closed now: a rule of the row and a rule of the cell about pods that are leaving.
+        let rank = |at: u32| self.rank(at as usize, row_bar);
         if self.bar.now == Obstacle::None || self.bar.later != Obstacle::None {
-            return None;
+            return self.tree.best(&self.ranks).filter(|&best| rank(best) != CLOSED);
         }
-        let open =
-            (0..self.rows.len() as u32).filter(|&at| self.rank(at as usize, row_bar) != CLOSED);
-        open.reduce(|best, at| if beats(at, best, &self.ranks, &self.ordinals) { at } else { best })
+        // Nothing can be had here before pods have left: free room counts for no more than room to
+        // come, and rows with a rule of their own about what comes later are closed. The tournament
+        // knows neither.
+        let rows = (0..self.rows.len() as u32).map(|at| (rank(at), at));
+        let open = rows.filter(|entry| entry.0 != CLOSED);
+        let best = open.max_by_key(|&(rank, at)| (rank, Reverse(self.ordinals[at as usize])));
+        best.map(|(_, at)| at)
     }
 
     /// The rank of a row of the cell with all that the cell adds.

@@ -63,7 +63,7 @@ impl Tournament {
 }
 
 /// Is row `a` chosen before row `b`?
-pub(super) fn beats(a: u32, b: u32, ranks: &[i64], ordinals: &[u32]) -> bool {
+fn beats(a: u32, b: u32, ranks: &[i64], ordinals: &[u32]) -> bool {
     let (a, b) = (a as usize, b as usize);
     (ranks[a], std::cmp::Reverse(ordinals[a])) > (ranks[b], std::cmp::Reverse(ordinals[b]))
 }
