@@ -114,24 +114,31 @@ fn added(scores: &[i64; ROWS], points: f64x4) -> Option<[i64; ROWS]> {
     (!off.simd_lt(i64x4::ZERO).any()).then(|| sum.to_array())
 }
 
+/// The same with a kernel for each score. They are added up first, so that it makes no difference which
+/// way a row takes, even at the ends of the range.
 fn one_by_one(
     request: &Lanes,
     lanes: [usize; 2],
-    weights: Weights,
+    Weights { least, most, balanced }: Weights,
     (used, allocatable): (&[Lanes], &[Lanes]),
     out: &mut [i64],
 ) {
     let mut both = [0; LANES];
     lanes.iter().for_each(|&lane| both[lane] = 1);
-    let Weights { least, most, balanced } = weights;
-    if least != 0 {
-        ratio::least_requested(request, &both, least, used, allocatable, out);
-    }
-    if most != 0 {
-        ratio::most_requested(request, &both, most, used, allocatable, out);
-    }
-    if balanced != 0 {
-        ratio::balanced(request, &lanes, balanced, used, allocatable, out);
+    let rows = used.chunks(ROWS).zip(allocatable.chunks(ROWS)).zip(out.chunks_mut(ROWS));
+    for ((used, allocatable), out) in rows {
+        let mut more = [0; ROWS];
+        let more = &mut more[..out.len()];
+        if least != 0 {
+            ratio::least_requested(request, &both, least, used, allocatable, more);
+        }
+        if most != 0 {
+            ratio::most_requested(request, &both, most, used, allocatable, more);
+        }
+        if balanced != 0 {
+            ratio::balanced(request, &lanes, balanced, used, allocatable, more);
+        }
+        out.iter_mut().zip(more).for_each(|(out, more)| *out = out.saturating_add(*more));
     }
 }
 
