@@ -18,7 +18,7 @@ use super::{Deadline, Now, Outcome, Settings};
 use crate::class::{ClassId, Classes, Ranking, Rankings, Rules};
 use crate::evict::Hopeless;
 use crate::ids::TimeMs;
-use crate::policy::{OrderKey, Policies};
+use crate::policy::{OrderKey, Policies, Standings};
 use crate::verdict::{Reason, Verdict};
 use crate::world::{Around, Cluster, JobVerdict, LastTransaction, Names, Quotas, Symbols};
 
@@ -165,11 +165,12 @@ fn give_turns(
     deadline: Option<&Deadline>,
     turn: &mut impl FnMut(&mut Scene<'_, '_>, Entity, &mut Option<Sheet>) -> Turn,
 ) {
-    let joint = scene.policies.queues_are_joint();
-    let mut queues = queue_heap(scene, lines.order.clone());
+    let mut standings = scene.policies.standings(&scene.cluster);
+    let joint = standings.are_joint();
+    let mut queues = queue_heap(scene, &standings, lines.order.clone());
     while let Some(Reverse((key, queue))) = queues.pop() {
         // Serving one queue moves the shares of its ancestors, and with them the place of others.
-        let fresh = if joint { key.clone() } else { queue_key(scene, queue) };
+        let fresh = if joint { key.clone() } else { queue_key(scene, &standings, queue) };
         if fresh > key {
             queues.push(Reverse((fresh, queue)));
             continue;
@@ -194,6 +195,7 @@ fn give_turns(
             continue;
         }
         let Some(Reverse(mut next)) = line.waiting.pop() else { continue };
+        let mark = scene.cluster.agenda.mark();
         let ended = turn(scene, next.job, &mut next.sheet);
         scene.rankings.end_turn();
         match ended {
@@ -205,10 +207,13 @@ fn give_turns(
             Turn::Passed => {}
         }
         if joint {
+            for job in scene.cluster.agenda.since(mark) {
+                standings.job_moved(&scene.cluster, job);
+            }
             let left = queues.drain().map(|Reverse((_, queue))| queue).chain([queue]).collect();
-            queues = queue_heap(scene, left);
+            queues = queue_heap(scene, &standings, left);
         } else {
-            queues.push(Reverse((queue_key(scene, queue), queue)));
+            queues.push(Reverse((queue_key(scene, &standings, queue), queue)));
         }
     }
 }
@@ -222,10 +227,10 @@ fn holds_room(scene: &Scene<'_, '_>, line: &Line) -> bool {
 /// Queues in the order they are served.
 fn queue_heap(
     scene: &Scene<'_, '_>,
+    standings: &Standings,
     queues: Vec<Entity>,
 ) -> BinaryHeap<Reverse<(OrderKey, Entity)>> {
-    let keys = scene.policies.queue_keys(&scene.cluster, &queues);
-    keys.into_iter().zip(queues).map(Reverse).collect()
+    queues.into_iter().map(|queue| Reverse((queue_key(scene, standings, queue), queue))).collect()
 }
 
 /// Tells every job in a line that its turn does not come in this cycle.
@@ -271,6 +276,6 @@ fn job_key(scene: &Scene<'_, '_>, job: Entity) -> OrderKey {
     scene.policies.job_key(&scene.cluster, &scene.cluster.job(job))
 }
 
-fn queue_key(scene: &Scene<'_, '_>, queue: Entity) -> OrderKey {
-    scene.policies.queue_key(&scene.cluster, queue)
+fn queue_key(scene: &Scene<'_, '_>, standings: &Standings, queue: Entity) -> OrderKey {
+    scene.policies.queue_key(&scene.cluster, standings, queue)
 }

@@ -29,6 +29,7 @@ pub(super) fn enqueue(mut scene: Scene<'_, '_>) {
 
 /// Jobs that wait for admission, by queue order, then by job order.
 fn pending_in_order(scene: &mut Scene<'_, '_>) -> Vec<Entity> {
+    let standings = scene.policies.standings(&scene.cluster);
     let mut queues: BTreeMap<Entity, OrderKey> = BTreeMap::new();
     let mut pending: Vec<((OrderKey, Entity, OrderKey), Entity)> = Vec::new();
     for job in scene.cluster.open_jobs() {
@@ -36,9 +37,9 @@ fn pending_in_order(scene: &mut Scene<'_, '_>) -> Vec<Entity> {
         if !job.identity.present || job.spec.phase != GroupPhase::Pending {
             continue;
         }
-        let queue = queues
-            .entry(job.spec.queue)
-            .or_insert_with(|| scene.policies.queue_key(&scene.cluster, job.spec.queue));
+        let queue = queues.entry(job.spec.queue).or_insert_with(|| {
+            scene.policies.queue_key(&scene.cluster, &standings, job.spec.queue)
+        });
         let key = scene.policies.job_key(&scene.cluster, &job);
         pending.push(((queue.clone(), job.spec.queue, key), job.entity));
     }

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use bevy_ecs::entity::Entity;
 
 use self::hierarchy::Tree;
-use super::{Ballot, Evictor, Point, Policy};
+use super::{Ballot, Evictor, Point, Policy, QueueTable};
 use crate::config::{Gate, Gates};
 use crate::resource::ResourceVec;
 use crate::world::{Cluster, JobReadOnlyItem, TaskReadOnlyItem};
@@ -61,25 +61,13 @@ impl Policy for Drf {
         dominant_share(&holding(job), &cluster.capacity.0)
     }
 
-    fn queue_orders(
-        &self,
-        cluster: &Cluster<'_, '_>,
-        queues: &[Entity],
-        keys: &mut dyn FnMut(usize, &[i64]),
-    ) {
-        let tree = Tree::of(cluster);
-        for (at, &queue) in queues.iter().enumerate() {
-            keys(at, &tree.keys(queue));
-        }
+    /// Queues below one branch move it together.
+    fn queue_table(&self, cluster: &Cluster<'_, '_>) -> Option<Box<dyn QueueTable>> {
+        Some(Box::new(Tree::of(cluster)))
     }
 
     fn queue_levels(&self) -> usize {
         hierarchy::LEVELS
-    }
-
-    /// Queues below one branch move it together.
-    fn queues_are_joint(&self) -> bool {
-        true
     }
 
     fn preemptable(
@@ -121,7 +109,6 @@ impl Policy for Drf {
             let Some(job) = victim.membership.job else { return false };
             let request = request(&victim);
             tree.sub(job, &request);
-            tree.settle();
             let behind = tree.keys(wants) < tree.keys(cluster.job(job).spec.queue);
             tree.add(job, &request);
             behind

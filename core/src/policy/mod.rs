@@ -35,7 +35,7 @@ pub use bevy_ecs::entity::Entity;
 pub use evict::{Ballot, EvictPurpose, Evictor, Proposal};
 pub use queues::{Claims, Portion, QueueClaim, Wants};
 pub(crate) use queues::{Giving, upwards};
-pub use tiers::{Moves, OrderKey, Policies};
+pub use tiers::{Moves, OrderKey, Policies, Standings};
 
 use std::ops::Range;
 
@@ -268,6 +268,15 @@ impl<'a> Unit<'a> {
     }
 }
 
+/// The order of all queues as one plugin sees it.
+pub trait QueueTable {
+    /// A job has changed: so may the places of its queue and of others.
+    fn job_moved(&mut self, cluster: &Cluster<'_, '_>, job: Entity);
+
+    /// Writes the keys of a queue, most decisive first.
+    fn keys(&self, queue: Entity, keys: &mut [i64]);
+}
+
 /// A plugin. Every method has a neutral default; [`Policy::points`] lists those that count.
 pub trait Policy: Send + Sync {
     /// Its name in the configuration.
@@ -329,29 +338,15 @@ pub trait Policy: Send + Sync {
     ) {
     }
 
-    /// The same for several queues, where what they have in common is worth finding out once.
-    fn queue_orders(
-        &self,
-        cluster: &Cluster<'_, '_>,
-        queues: &[Entity],
-        keys: &mut dyn FnMut(usize, &[i64]),
-    ) {
-        let mut own = [0; OrderKey::KEYS];
-        let own = &mut own[..self.queue_levels().min(OrderKey::KEYS)];
-        for (at, &queue) in queues.iter().enumerate() {
-            self.queue_order(cluster, &cluster.queue(queue), own);
-            keys(at, own);
-        }
+    /// Where the place of one queue depends on others: all of them, to be kept from turn to turn. It
+    /// answers instead of [`Policy::queue_order`].
+    fn queue_table(&self, _cluster: &Cluster<'_, '_>) -> Option<Box<dyn QueueTable>> {
+        None
     }
 
     /// How many keys it gives a queue, the most decisive first.
     fn queue_levels(&self) -> usize {
         1
-    }
-
-    /// Can the turn of one queue move the keys of others?
-    fn queues_are_joint(&self) -> bool {
-        false
     }
 
     /// Key of a task among the tasks of its job.

@@ -12,8 +12,8 @@ use bevy_ecs::prelude::Resource;
 use glam::I64Vec2;
 
 use super::{
-    Admittance, Bar, Claims, Desk, Obstacle, Pairing, Point, Policy, Portion, Purpose, SearchSpace,
-    Unit, Vote, build,
+    Admittance, Bar, Claims, Desk, Obstacle, Pairing, Point, Policy, Portion, Purpose, QueueTable,
+    SearchSpace, Unit, Vote, build,
 };
 use crate::class::{Class, Reads};
 use crate::config::{Gates, SchedulerConfig};
@@ -58,6 +58,27 @@ impl OrderKey {
     /// Compares what plugins said, leaving the tie-breaks out.
     pub fn cmp_rules(&self, other: &Self) -> Ordering {
         self.keys.cmp(&other.keys)
+    }
+}
+
+/// Tables of queues, one for each plugin that orders them; none where a queue is judged by itself.
+pub struct Standings(Vec<Option<Box<dyn QueueTable>>>);
+
+impl Standings {
+    /// Can the turn of one queue move the keys of others?
+    pub fn are_joint(&self) -> bool {
+        self.0.iter().any(Option::is_some)
+    }
+
+    /// Tells every table of a job that has changed.
+    pub fn job_moved(&mut self, cluster: &Cluster<'_, '_>, job: Entity) {
+        self.0.iter_mut().flatten().for_each(|table| table.job_moved(cluster, job));
+    }
+}
+
+impl std::fmt::Debug for Standings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Standings").field("joint", &self.are_joint()).finish_non_exhaustive()
     }
 }
 
@@ -184,39 +205,36 @@ impl Policies {
         }
     }
 
+    /// Where queues stand whose places depend on each other.
+    pub fn standings(&self, cluster: &Cluster<'_, '_>) -> Standings {
+        Standings(self.at(Point::QueueOrder).map(|policy| policy.queue_table(cluster)).collect())
+    }
+
     /// Queue order: the first plugin that tells two queues apart decides.
-    pub fn queue_key(&self, cluster: &Cluster<'_, '_>, queue: Entity) -> OrderKey {
-        let mut keys = [[0; OrderKey::KEYS]];
-        self.order_queues(cluster, &[queue], &mut keys);
-        queue_key(cluster, queue, keys[0])
+    pub fn queue_key(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        standings: &Standings,
+        queue: Entity,
+    ) -> OrderKey {
+        let item = cluster.queue(queue);
+        let (mut keys, mut first) = ([0; OrderKey::KEYS], 0);
+        for (policy, table) in self.at(Point::QueueOrder).zip(&standings.0) {
+            // What does not fit any more is the least decisive.
+            let end = (first + policy.queue_levels()).min(OrderKey::KEYS);
+            match table {
+                Some(table) => table.keys(queue, &mut keys[first..end]),
+                None => policy.queue_order(cluster, &item, &mut keys[first..end]),
+            }
+            first = end;
+        }
+        OrderKey { keys, created: item.identity.created, uid: item.identity.uid.clone() }
     }
 
     /// The same for several queues at once.
     pub fn queue_keys(&self, cluster: &Cluster<'_, '_>, queues: &[Entity]) -> Vec<OrderKey> {
-        let mut keys = vec![[0; OrderKey::KEYS]; queues.len()];
-        self.order_queues(cluster, queues, &mut keys);
-        queues.iter().zip(keys).map(|(&queue, keys)| queue_key(cluster, queue, keys)).collect()
-    }
-
-    fn order_queues(
-        &self,
-        cluster: &Cluster<'_, '_>,
-        queues: &[Entity],
-        keys: &mut [[i64; OrderKey::KEYS]],
-    ) {
-        let mut first = 0;
-        for policy in self.at(Point::QueueOrder) {
-            policy.queue_orders(cluster, queues, &mut |at, said| {
-                // What does not fit any more is the least decisive.
-                keys[at][first..].iter_mut().zip(said).for_each(|(key, said)| *key = *said);
-            });
-            first = (first + policy.queue_levels()).min(OrderKey::KEYS);
-        }
-    }
-
-    /// Can the turn of one queue move the keys of others?
-    pub fn queues_are_joint(&self) -> bool {
-        self.at(Point::QueueOrder).any(Policy::queues_are_joint)
+        let standings = self.standings(cluster);
+        queues.iter().map(|&queue| self.queue_key(cluster, &standings, queue)).collect()
     }
 
     /// Task order: plugins first, then the number at the end of the name, then age, then uid.
@@ -374,9 +392,4 @@ impl Policies {
         let mut answers = plugins.map(|policy| policy.inner_domains(cluster, unit, domain));
         answers.find(|parts| !parts.is_empty()).unwrap_or_default()
     }
-}
-
-fn queue_key(cluster: &Cluster<'_, '_>, queue: Entity, keys: [i64; OrderKey::KEYS]) -> OrderKey {
-    let identity = cluster.queue(queue).identity;
-    OrderKey { keys, created: identity.created, uid: identity.uid.clone() }
 }

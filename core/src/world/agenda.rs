@@ -15,6 +15,13 @@ pub struct Agenda {
     sorted: usize,
 }
 
+/// A position to look back to.
+#[derive(Clone, Copy, Debug)]
+pub struct AgendaMark {
+    entries: usize,
+    sorted: usize,
+}
+
 /// Entries not sorted in yet from which on it is worth the while.
 const LOOSE_MAX: usize = 4_096;
 
@@ -25,6 +32,21 @@ impl Agenda {
         if self.jobs.last() != Some(&job) {
             self.jobs.push(job);
         }
+    }
+
+    /// Where it stands now.
+    pub fn mark(&self) -> AgendaMark {
+        AgendaMark { entries: self.jobs.len(), sorted: self.sorted }
+    }
+
+    /// Jobs written since the mark, each once, perhaps with some that were not.
+    pub fn since(&self, mark: AgendaMark) -> Vec<Entity> {
+        // The last entry before the mark stands for writes to the same job after it.
+        let from = if self.sorted == mark.sorted { mark.entries.saturating_sub(1) } else { 0 };
+        let mut jobs = self.jobs[from..].to_vec();
+        jobs.sort_unstable();
+        jobs.dedup();
+        jobs
     }
 
     /// Every job on the agenda, each once, in an order that is the same for the same history. Some may
@@ -77,5 +99,22 @@ mod tests {
         }
         agenda.tidy();
         assert_eq!(agenda.jobs.len(), 3);
+    }
+
+    #[test]
+    fn whoever_was_written_since_a_mark_is_found() {
+        let job = |index| Entity::from_raw_u32(index).expect("not the last number");
+        let mut agenda = Agenda::default();
+        [5, 7].into_iter().for_each(|index| agenda.note(job(index)));
+        let mark = agenda.mark();
+        // The same job as last time leaves no new entry.
+        agenda.note(job(7));
+        assert_eq!(agenda.since(mark), [job(7)]);
+        [9, 8, 9].into_iter().for_each(|index| agenda.note(job(index)));
+        let mut since = vec![job(7), job(8), job(9)];
+        since.sort_unstable();
+        assert_eq!(agenda.since(mark), since);
+        agenda.jobs();
+        assert!(since.iter().all(|job| agenda.since(mark).contains(job)), "also when put in order");
     }
 }

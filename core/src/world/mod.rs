@@ -33,7 +33,7 @@ mod fingerprint;
 mod view;
 
 pub use affairs::Affairs;
-pub use agenda::Agenda;
+pub use agenda::{Agenda, AgendaMark};
 pub use around::{Around, Images};
 pub(crate) use audit::group_uses;
 pub use audit::{audit, audit_reservations};

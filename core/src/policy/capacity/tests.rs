@@ -138,7 +138,8 @@ fn served(world: &mut World, names: &[&str]) -> Vec<String> {
     let queues: Vec<Entity> = names.iter().map(|name| entity(world, name)).collect();
     let sort =
         |In(mut queues): In<Vec<Entity>>, cluster: Cluster<'_, '_>, policies: Res<'_, Policies>| {
-            queues.sort_by_key(|&queue| policies.queue_key(&cluster, queue));
+            let standings = policies.standings(&cluster);
+            queues.sort_by_key(|&queue| policies.queue_key(&cluster, &standings, queue));
             queues
                 .iter()
                 .map(|&queue| cluster.queue(queue).identity.name.to_string())

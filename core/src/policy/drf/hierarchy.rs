@@ -13,7 +13,8 @@ use bevy_ecs::entity::Entity;
 
 use super::{PARTS, dominant_share, holding};
 use crate::ids::Name;
-use crate::resource::ResourceVec;
+use crate::policy::QueueTable;
+use crate::resource::{Dim, ResourceVec};
 use crate::world::{Cluster, QueueReadOnlyItem};
 
 /// Levels below the root that are compared; queues that differ only further down are equal.
@@ -44,6 +45,70 @@ struct Branch {
     asked: Option<ResourceVec>,
     share: i64,
     saturated: bool,
+    children: Vec<usize>,
+    /// Children that want more.
+    wanting: usize,
+    /// Shares of those among them that hold anything, and how many have it.
+    hungry: BTreeMap<i64, u32>,
+}
+
+impl Branch {
+    /// What children are evened out to: the smallest share of one that wants more.
+    fn level(&self) -> i128 {
+        self.hungry.first_key_value().map_or(PARTS, |(&share, _)| PARTS.min(share.into()))
+    }
+
+    /// Counts a child in what it wants.
+    fn count_in(&mut self, child: &Standing) {
+        self.wanting += usize::from(!child.saturated);
+        if child.is_hungry() {
+            *self.hungry.entry(child.share).or_default() += 1;
+        }
+    }
+
+    /// Counts a child no more.
+    fn count_out(&mut self, child: &Standing) {
+        self.wanting -= usize::from(!child.saturated);
+        if let Some(count) = self.hungry.get_mut(&child.share).filter(|_| child.is_hungry()) {
+            *count -= 1;
+            if *count == 0 {
+                self.hungry.remove(&child.share);
+            }
+        }
+    }
+
+    fn standing(&self) -> Standing {
+        Standing { held: self.held.clone(), share: self.share, saturated: self.saturated }
+    }
+}
+
+/// What a parent sees of a child.
+#[derive(Clone, Debug)]
+struct Standing {
+    held: ResourceVec,
+    share: i64,
+    saturated: bool,
+}
+
+impl Standing {
+    fn is_hungry(&self) -> bool {
+        self.share != 0 && !self.saturated
+    }
+
+    /// What the parent counts as held for it.
+    fn evened(&self, level: i128) -> ResourceVec {
+        if self.share == 0 {
+            return ResourceVec::default();
+        }
+        let mut part = self.held.clone();
+        if !self.saturated {
+            for (dim, amount) in self.held.iter() {
+                let scaled = i128::from(amount) * level / i128::from(self.share);
+                part.set(dim, i64::try_from(scaled).unwrap_or(i64::MAX));
+            }
+        }
+        part
+    }
 }
 
 /// The tree, children behind their parents.
@@ -80,8 +145,7 @@ impl Tree {
             for (name, weight) in path_of(queue) {
                 at = *known.entry((at, name)).or_insert_with(|| {
                     let weight = i64::from(weight.max(1000));
-                    tree.branches.push(Branch { weight, parent: Some(at), ..Branch::default() });
-                    tree.branches.len() - 1
+                    tree.grow(Branch { weight, parent: Some(at), ..Branch::default() })
                 });
                 nodes.push(at);
             }
@@ -95,89 +159,122 @@ impl Tree {
         tree
     }
 
+    /// Puts a branch below its parent.
+    fn grow(&mut self, branch: Branch) -> usize {
+        let at = self.branches.len();
+        if let Some(parent) = branch.parent {
+            self.branches[parent].children.push(at);
+        }
+        self.branches.push(branch);
+        at
+    }
+
     fn leaf(&mut self, job: Entity, parent: Option<usize>, held: ResourceVec, asked: ResourceVec) {
         self.taken.add(&held);
         let asked = Some(asked);
-        self.leaves.insert(job, self.branches.len());
-        self.branches.push(Branch { weight: 1000, parent, held, asked, ..Branch::default() });
+        let leaf = self.grow(Branch { weight: 1000, parent, held, asked, ..Branch::default() });
+        self.leaves.insert(job, leaf);
     }
 
     /// The job holds so much more.
     pub(super) fn add(&mut self, job: Entity, request: &ResourceVec) {
-        let Some(&leaf) = self.leaves.get(&job) else { return };
-        self.branches[leaf].held.add(request);
-        self.taken.add(request);
+        self.change(job, |held, _| held.add(request));
     }
 
     /// The job is judged as if it held so much more, and still wanted as much as before: it must not
     /// look content because of room that is only being sought for it.
     pub(super) fn promise(&mut self, job: Entity, request: &ResourceVec) {
-        self.add(job, request);
-        let leaf = self.leaves.get(&job).and_then(|&leaf| self.branches[leaf].asked.as_mut());
-        if let Some(asked) = leaf {
+        self.change(job, |held, asked| {
+            held.add(request);
             asked.add(request);
-        }
+        });
     }
 
     /// The job holds so much less.
     pub(super) fn sub(&mut self, job: Entity, request: &ResourceVec) {
+        self.change(job, |held, _| held.sub(request));
+    }
+
+    /// Changes what a job holds and asks for, and whatever follows from it: mostly the branches above
+    /// it and nothing beside them.
+    fn change(&mut self, job: Entity, change: impl FnOnce(&mut ResourceVec, &mut ResourceVec)) {
         let Some(&leaf) = self.leaves.get(&job) else { return };
-        self.branches[leaf].held.sub(request);
-        self.taken.sub(request);
+        let before = self.branches[leaf].standing();
+        let branch = &mut self.branches[leaf];
+        let Some(asked) = &mut branch.asked else { return };
+        change(&mut branch.held, asked);
+        let ends = self.used_up();
+        self.taken.sub(&before.held);
+        self.taken.add(&self.branches[leaf].held);
+        if self.used_up() == ends {
+            self.finish(leaf);
+            self.mend(leaf, before);
+        } else {
+            // A resource has come to its end, or is there again: that concerns every job.
+            self.settle();
+        }
+    }
+
+    /// Resources the cluster has no more of.
+    fn used_up(&self) -> Vec<Dim> {
+        let ends = self.taken.iter().filter(|&(dim, taken)| taken >= self.total.get(dim));
+        ends.map(|(dim, _)| dim).collect()
     }
 
     /// Shares and saturation of all nodes anew, from the leaves up.
     pub(super) fn settle(&mut self) {
-        // Per inner node: the smallest share of a child that wants more, and whether none does.
-        let mut smallest = vec![PARTS; self.branches.len()];
-        for branch in &mut self.branches {
-            if branch.asked.is_none() {
-                branch.held = ResourceVec::default();
-                branch.saturated = true;
+        // Children stand behind their parents.
+        for at in (0..self.branches.len()).rev() {
+            if self.branches[at].asked.is_none() {
+                self.gather(at);
             }
-        }
-        // Parents stand before children, so backwards every child is done before its parent. What
-        // children add is scaled by the smallest share of all of them, hence two rounds a level.
-        let order = self.by_depth();
-        for level in order.iter().rev() {
-            for &at in level {
-                self.finish(at);
-                let branch = &self.branches[at];
-                if let Some(parent) = branch.parent
-                    && branch.share != 0
-                    && !branch.saturated
-                {
-                    smallest[parent] = smallest[parent].min(i128::from(branch.share));
-                }
-            }
-            for &at in level {
-                self.contribute(at, &smallest);
-            }
+            self.finish(at);
         }
     }
 
-    fn by_depth(&self) -> Vec<Vec<usize>> {
-        let mut depths = vec![0_usize; self.branches.len()];
-        let mut levels: Vec<Vec<usize>> = Vec::new();
-        for (at, branch) in self.branches.iter().enumerate() {
-            depths[at] = branch.parent.map_or(0, |parent| depths[parent] + 1);
-            if levels.len() <= depths[at] {
-                levels.resize(depths[at] + 1, Vec::new());
+    /// What an inner node counts as holding, from all its children.
+    fn gather(&mut self, at: usize) {
+        let mut branch = std::mem::take(&mut self.branches[at]);
+        let children: Vec<Standing> =
+            branch.children.iter().map(|&child| self.branches[child].standing()).collect();
+        (branch.wanting, branch.hungry) = (0, BTreeMap::new());
+        children.iter().for_each(|child| branch.count_in(child));
+        branch.held = ResourceVec::default();
+        let level = branch.level();
+        children.iter().for_each(|child| branch.held.add(&child.evened(level)));
+        self.branches[at] = branch;
+    }
+
+    /// Tells the branches above a node that it has changed.
+    fn mend(&mut self, mut at: usize, mut before: Standing) {
+        while let Some(parent) = self.branches[at].parent {
+            let now = self.branches[at].standing();
+            let branch = &mut self.branches[parent];
+            let (own, level) = (branch.standing(), branch.level());
+            branch.count_out(&before);
+            branch.count_in(&now);
+            if branch.level() == level {
+                branch.held.sub(&before.evened(level));
+                branch.held.add(&now.evened(level));
+            } else {
+                // All its children are evened out to another level.
+                self.gather(parent);
             }
-            levels[depths[at]].push(at);
+            self.finish(parent);
+            (at, before) = (parent, own);
         }
-        levels
     }
 
     /// Share and saturation of a node whose children are done.
     fn finish(&mut self, at: usize) {
-        let share = dominant_share(&self.branches[at].held, &self.total);
-        let saturated = match &self.branches[at].asked {
-            Some(asked) => self.is_saturated(&self.branches[at].held, asked),
-            None => self.branches[at].saturated,
+        let branch = &self.branches[at];
+        let share = dominant_share(&branch.held, &self.total);
+        let saturated = match &branch.asked {
+            Some(asked) => self.is_saturated(&branch.held, asked),
+            None => branch.wanting == 0,
         };
-        self.branches[at].share = share;
-        self.branches[at].saturated = saturated;
+        let branch = &mut self.branches[at];
+        (branch.share, branch.saturated) = (share, saturated);
     }
 
     fn is_saturated(&self, held: &ResourceVec, asked: &ResourceVec) -> bool {
@@ -186,24 +283,14 @@ impl Tree {
         )
     }
 
-    /// Adds a node to what its parent counts as holding.
-    fn contribute(&mut self, at: usize, smallest: &[i128]) {
-        let Some(parent) = self.branches[at].parent else { return };
-        let Branch { held, share, saturated, .. } = self.branches[at].clone();
-        let parent_branch = &mut self.branches[parent];
-        parent_branch.saturated &= saturated;
-        if share == 0 {
-            return;
-        }
-        let mut part = held;
-        if !saturated {
-            let entries: Vec<_> = part.iter().collect();
-            for (dim, amount) in entries {
-                let scaled = i128::from(amount) * smallest[parent] / i128::from(share);
-                part.set(dim, i64::try_from(scaled).unwrap_or(i64::MAX));
-            }
-        }
-        parent_branch.held.add(&part);
+    /// Brings a job up to date with the cluster.
+    fn renew(&mut self, cluster: &Cluster<'_, '_>, job: Entity) {
+        let Ok(item) = cluster.jobs.get(job) else { return };
+        let (holds, asks) = (holding(&item), &item.held.asked);
+        self.change(job, |held, asked| {
+            *held = holds;
+            asked.clone_from(asks);
+        });
     }
 
     /// Keys of a queue, level by level below the root: smaller is served first. A queue whose path
@@ -219,6 +306,16 @@ impl Tree {
         let mut keys = [0; LEVELS];
         keys.iter_mut().zip(own).for_each(|(key, own)| *key = own);
         keys
+    }
+}
+
+impl QueueTable for Tree {
+    fn job_moved(&mut self, cluster: &Cluster<'_, '_>, job: Entity) {
+        self.renew(cluster, job);
+    }
+
+    fn keys(&self, queue: Entity, keys: &mut [i64]) {
+        keys.iter_mut().zip(Self::keys(self, queue)).for_each(|(key, own)| *key = own);
     }
 }
 

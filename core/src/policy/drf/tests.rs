@@ -67,7 +67,10 @@ fn served(bed: Bed) -> Vec<String> {
             .iter()
             .filter(|queue| !["root", "default"].contains(&&*queue.identity.name))
             .map(|queue| {
-                (policies.queue_key(cluster, queue.entity), queue.identity.name.to_string())
+                (
+                    policies.queue_key(cluster, &policies.standings(cluster), queue.entity),
+                    queue.identity.name.to_string(),
+                )
             })
             .collect();
         queues.sort();

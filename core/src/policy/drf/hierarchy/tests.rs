@@ -66,7 +66,7 @@ fn plant(tree: &mut Tree, parent: Option<usize>, model: &Model) {
         }
         Model::Inner(children) => {
             let at = tree.branches.len();
-            tree.branches.push(Branch { weight: 1000, parent, ..Branch::default() });
+            tree.grow(Branch { weight: 1000, parent, ..Branch::default() });
             for child in children {
                 plant(tree, Some(at), child);
             }
@@ -87,6 +87,12 @@ fn planted(model: &Model, total: &ResourceVec) -> Tree {
     tree
 }
 
+/// What every node holds, its share, and whether it wants no more.
+fn standings(tree: &Tree) -> Vec<(ResourceVec, i64, bool)> {
+    let branches = tree.branches.iter();
+    branches.map(|branch| (branch.held.clone(), branch.share, branch.saturated)).collect()
+}
+
 proptest! {
     #[test]
     fn settled_shares_are_those_of_the_recursive_model(
@@ -98,6 +104,30 @@ proptest! {
         let (held, share, saturated) = naive(&model, &tree.taken, &total);
         let root = &tree.branches[0];
         prop_assert_eq!((&root.held, root.share, root.saturated), (&vector(held), share, saturated));
+    }
+
+    #[test]
+    fn a_mended_tree_is_the_one_settled_anew(
+        model in model(),
+        total in (40_i64..400, 40_i64..400),
+        steps in prop::collection::vec(
+            (any::<prop::sample::Index>(), (0_i64..9, 0_i64..9), 0..3_usize),
+            0..12,
+        ),
+    ) {
+        let total = vector([total.0, total.1]);
+        let mut tree = planted(&model, &total);
+        let jobs: Vec<Entity> = tree.leaves.keys().copied().collect();
+        for (at, more, step) in steps {
+            if jobs.is_empty() {
+                break;
+            }
+            let (job, amount) = (jobs[at.index(jobs.len())], vector([more.0, more.1]));
+            [Tree::add, Tree::sub, Tree::promise][step](&mut tree, job, &amount);
+            let mut anew = tree.clone();
+            anew.settle();
+            prop_assert_eq!(standings(&tree), standings(&anew));
+        }
     }
 
     #[test]
@@ -113,13 +143,8 @@ proptest! {
         if !jobs.is_empty() {
             let job = jobs[at.index(jobs.len())];
             tree.add(job, &vector([more.0, more.1]));
-            tree.settle();
             tree.sub(job, &vector([more.0, more.1]));
         }
-        tree.settle();
-        let shares = |tree: &Tree| -> Vec<(i64, bool)> {
-            tree.branches.iter().map(|branch| (branch.share, branch.saturated)).collect()
-        };
-        prop_assert_eq!(shares(&tree), shares(&before));
+        prop_assert_eq!(standings(&tree), standings(&before));
     }
 }
