@@ -7,11 +7,14 @@
 //! `Surroundings` sums the counts up over zones, racks or whatever label a rule names, row by row as
 //! rows change.
 
+mod index;
 mod registry;
 mod rules;
 mod gauge;
 mod surroundings;
 
+pub(crate) use index::LabelIndex;
+pub(crate) use registry::Fresh;
 pub use registry::{Near, SelectorId};
 pub use rules::{NearFilters, NearRules, NearScores, Rule, RuleKind, SpreadRule};
 pub(crate) use surroundings::{News, Surroundings};

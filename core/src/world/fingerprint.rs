@@ -13,8 +13,9 @@ use super::names::Names;
 use super::queue::QueueUse;
 use super::rows::{DomainReadOnlyItem, JobReadOnlyItem, TaskReadOnlyItem};
 use super::symbol::Symbols;
+use crate::class::{Class, Classes};
 use crate::ids::Name;
-use crate::near::{Near, Neighbours, Presence};
+use crate::near::{Near, Neighbours, Presence, SelectorId};
 use crate::resource::ResourceVec;
 
 /// All that is known and assumed, in an order that depends on names alone: two worlds that know the
@@ -26,10 +27,15 @@ pub fn fingerprint(world: &mut World) -> String {
 fn describe(
     cluster: Cluster<'_, '_>,
     names: Res<'_, Names>,
-    near: Res<'_, Near>,
+    (near, classes): (Res<'_, Near>, Res<'_, Classes>),
     symbols: Res<'_, Symbols>,
 ) -> String {
-    let writer = Writer { cluster: &cluster, names: &names, near: &near };
+    let of_tasks = cluster.tasks.iter().map(|task| classes.get(task.membership.class));
+    // A selector nobody uses any more may be remembered or not.
+    let mut used: Vec<SelectorId> = of_tasks.flat_map(Class::own_selectors).copied().collect();
+    used.sort_unstable();
+    used.dedup();
+    let writer = Writer { cluster: &cluster, names: &names, near: &near, used };
     let mut lines: Vec<String> = Vec::new();
     for node in &cluster.nodes {
         let (name, present) = (&node.identity.name, node.identity.present);
@@ -66,6 +72,8 @@ struct Writer<'a, 'w, 's> {
     cluster: &'a Cluster<'w, 's>,
     names: &'a Names,
     near: &'a Near,
+    /// Selectors rules of tasks use, sorted.
+    used: Vec<SelectorId>,
 }
 
 impl Writer<'_, '_, '_> {
@@ -79,7 +87,8 @@ impl Writer<'_, '_, '_> {
     }
 
     fn neighbours(&self, neighbours: &Neighbours) -> BTreeMap<String, Presence> {
-        let named = |(tally, count)| self.near.describe(tally).map(|text| (text, count));
+        let named =
+            |(tally, count)| self.near.describe(tally, &self.used).map(|text| (text, count));
         neighbours.iter().filter_map(named).collect()
     }
 
