@@ -44,6 +44,21 @@ impl<T: Clone + PartialEq> LabelIndex<T> {
         }
     }
 
+    /// Takes out an entry that was filed with these requirements.
+    pub(crate) fn remove(&mut self, requirements: &[Requirement], entry: &T) {
+        self.anywhere.retain(|other| other != entry);
+        for Requirement { key, values, .. } in requirements {
+            for value in values {
+                let label = (key.clone(), value.clone());
+                let Some(filed) = self.by_label.get_mut(&label) else { continue };
+                filed.retain(|other| other != entry);
+                if filed.is_empty() {
+                    self.by_label.remove(&label);
+                }
+            }
+        }
+    }
+
     /// Entries that may select a pod with these labels: all that do, and some that do not. One that
     /// names a value twice comes twice.
     pub(crate) fn candidates<'a>(

@@ -14,9 +14,9 @@ mod gauge;
 mod surroundings;
 
 pub(crate) use index::LabelIndex;
-pub(crate) use registry::Fresh;
+pub(crate) use registry::{Fresh, has_labels};
 pub use registry::{Near, SelectorId};
-pub use rules::{NearFilters, NearRules, NearScores, Rule, RuleKind, SpreadRule};
+pub use rules::{NearFilters, NearRules, NearScores, Rule, RuleKind, SpreadRule, Unlabelled};
 pub(crate) use surroundings::{News, Surroundings};
 
 use std::sync::Arc;

@@ -318,6 +318,11 @@ impl Near {
             Counted::Port(_) | Counted::PortAnywhere(..) => format!("{counted:?}"),
         })
     }
+
+    /// A selector in words that depend on what it selects alone; none for one out of use.
+    pub(crate) fn describe_selector(&self, id: SelectorId) -> Option<String> {
+        self.get(id).map(|selector| format!("{:?}", selector.pods))
+    }
 }
 
 /// Selectors that are new.
@@ -350,7 +355,7 @@ fn value_of<'a>(labels: &'a [(Name, Name)], key: &str) -> Option<&'a Name> {
 }
 
 /// Do the labels of a pod, sorted by key, meet all requirements?
-fn has_labels(requirements: &[Requirement], labels: &[(Name, Name)]) -> bool {
+pub(crate) fn has_labels(requirements: &[Requirement], labels: &[(Name, Name)]) -> bool {
     requirements.iter().all(|one| one.holds(value_of(labels, &one.key)))
 }
 

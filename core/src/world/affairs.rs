@@ -5,6 +5,7 @@ use super::rare::Nothing;
 use super::reservation::{Mirror, Nomination};
 use super::task::{LastTransaction, ToldWait};
 use super::volume::TaskVolumes;
+use crate::delta::PodOwner;
 use crate::world::Say;
 
 /// Matters that concern few tasks at a time.
@@ -22,6 +23,8 @@ pub struct Affairs {
     pub volumes: TaskVolumes,
     /// Budgets that guard it.
     pub guards: Guards,
+    /// The controller that made its pod, while it waits.
+    pub owner: Option<PodOwner>,
 }
 
 impl Nothing for Affairs {
@@ -39,15 +42,17 @@ impl Nothing for Affairs {
             picks: Vec::new(),
         },
         guards: Guards(Vec::new()),
+        owner: None,
     };
 
     fn is_nothing(&self) -> bool {
-        let Self { nomination, mirror, told, last, volumes, guards } = self;
+        let Self { nomination, mirror, told, last, volumes, guards, owner } = self;
         *nomination == Nomination::default()
             && *mirror == Mirror::default()
             && *told == ToldWait::default()
             && *last == LastTransaction::default()
             && volumes.is_nothing()
             && guards.0.is_empty()
+            && owner.is_none()
     }
 }

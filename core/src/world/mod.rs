@@ -12,6 +12,7 @@ mod job;
 mod queue;
 mod stake;
 mod quota;
+mod podset;
 mod reservation;
 mod domain;
 mod knots;
@@ -52,6 +53,7 @@ pub use node::{
     NodeIdentity, NodePlace, NodeRules, NodeTails, NodeTaint, Pipelined, Releasing, Tenants,
     Unasked, Used,
 };
+pub use podset::PodSets;
 pub use queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse, WHOLE_SHARE};
 pub(crate) use quota::amount;
 pub use quota::{Quota, Quotas};

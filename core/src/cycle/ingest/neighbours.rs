@@ -73,7 +73,7 @@ fn moved(intake: &Intake<'_, '_>, scope: Scope, fresh: &Fresh) -> Vec<(Entity, V
 
 impl Intake<'_, '_> {
     /// Moves a task, with what it is counted by, to another class.
-    fn move_to_class(&mut self, task: Entity, class: ClassId) {
+    pub(super) fn move_to_class(&mut self, task: Entity, class: ClassId) {
         self.cluster.detach(task);
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
             item.membership.class = class;
@@ -90,7 +90,7 @@ impl Intake<'_, '_> {
 
     /// Ends selectors no task's rules use, and takes tasks that matched them off their counts: else
     /// pods that run would be of as many classes as there were selectors once.
-    fn forget_unused(&mut self) {
+    pub(super) fn forget_unused(&mut self) {
         let classes = self.cluster.tasks.iter().map(|task| task.membership.class);
         let mut classes: Vec<_> = classes.collect();
         classes.sort_unstable();
