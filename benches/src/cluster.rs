@@ -232,5 +232,6 @@ pub(crate) fn pod(
         annotated: None,
         version: None,
         deleting: false,
+        owner: None,
     }))
 }

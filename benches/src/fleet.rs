@@ -301,6 +301,7 @@ impl Pod<'_> {
             annotated: None,
             version: Some(1),
             deleting: false,
+            owner: None,
         }))
     }
 }

@@ -4,6 +4,7 @@
 //! applied twice changes nothing and deltas of different objects may arrive in any order.
 
 mod near;
+mod podset;
 mod queue;
 mod volume;
 
@@ -13,6 +14,7 @@ pub use near::{
     Heed, HostPort, NamespaceFacts, NearFacts, NearTerm, PodSelector, Protocol, SelectorPart,
     Spread, Unmet,
 };
+pub use podset::{PodOwner, PodSetFacts, PodSetKind, PodSetRef};
 pub use queue::{GroupLimits, NodeGroupFacts, QueueFacts, QueueState, QuotaFacts};
 pub use volume::{
     AccessModes, BindingMode, ClaimFacts, ClaimOrigin, ClaimRef, ClaimState, CsiNodeFacts,
@@ -78,6 +80,10 @@ pub enum ClusterDelta {
     DisruptionBudget(Box<BudgetFacts>),
     /// The disruption budget is gone.
     DisruptionBudgetGone(ObjectKey),
+    /// A Service, or a controller of pods, was added or changed.
+    PodSet(Box<PodSetFacts>),
+    /// It is gone, or selects nothing any more.
+    PodSetGone(PodSetRef),
     /// An object could not be understood: it is counted and reported, and whatever was known of it
     /// before no longer holds.
     SetAside {
@@ -135,6 +141,8 @@ pub enum ObjectRef {
     Quota(ObjectKey),
     /// A disruption budget.
     DisruptionBudget(ObjectKey),
+    /// A Service, or a controller of pods.
+    PodSet(PodSetRef),
 }
 
 impl fmt::Display for ObjectRef {
@@ -153,6 +161,7 @@ impl fmt::Display for ObjectRef {
             Self::CsiNode(name) => write!(f, "CSINode {name}"),
             Self::Quota(key) => write!(f, "ResourceQuota {key}"),
             Self::DisruptionBudget(key) => write!(f, "PodDisruptionBudget {key}"),
+            Self::PodSet(set) => write!(f, "{} {}", set.kind.as_str(), set.key),
         }
     }
 }
@@ -260,6 +269,8 @@ pub struct PodFacts {
     pub claims: Vec<PodClaim>,
     /// Labels, sorted by key.
     pub labels: Vec<(Name, Name)>,
+    /// The controller that made it, if that says which pods belong together.
+    pub owner: Option<PodOwner>,
     /// Names of scheduling gates still present.
     pub gates: Vec<Name>,
     /// `status.phase`.

@@ -28,7 +28,7 @@ use crate::status::{Condition, QueueReport};
 use crate::verdict::Reason;
 use crate::world::{
     self, Agenda, Budgets, ChangeLog, ClusterTotals, ClusterUse, Directory, DomainIndex, Images,
-    Names, NodeGroups, PriorityClasses, Quotas, Reservations, Symbols, Volumes,
+    Names, NodeGroups, PodSets, PriorityClasses, Quotas, Reservations, Symbols, Volumes,
 };
 
 /// A scheduler with all it knows.
@@ -111,6 +111,7 @@ impl Scheduler {
         world.init_resource::<Near>();
         world.init_resource::<Volumes>();
         world.init_resource::<Budgets>();
+        world.init_resource::<PodSets>();
         world.init_resource::<Inbox>();
         world.init_resource::<Dirty>();
         world.init_resource::<SetAside>();

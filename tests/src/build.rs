@@ -109,6 +109,7 @@ pub fn pod(name: &str) -> Built<PodFacts> {
         constraints: Constraints::default(),
         claims: Vec::new(),
         labels: Vec::new(),
+        owner: None,
         gates: Vec::new(),
         phase: PodPhase::Pending,
         node: None,

@@ -108,7 +108,7 @@ const UNUSED_MAX: usize = 4_096;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Origin {
     asks: Asks,
-    /// Selectors of the tasks' own rules.
+    /// Selectors of the tasks' own rules, sorted.
     own: Vec<SelectorId>,
 }
 
@@ -126,6 +126,8 @@ pub(crate) struct Asks {
     pub(crate) matched: Vec<SelectorId>,
     /// What their claims ask of a node.
     pub(crate) volumes: VolumeNeeds,
+    /// The pods they belong together with and are spread from, as they say nothing of it themselves.
+    pub(crate) kin: Option<SelectorId>,
 }
 
 /// Every class met so far. Classes are made and dropped while deltas are taken in; a cycle only reads
@@ -158,7 +160,13 @@ impl Classes {
     ) -> ClassId {
         self.reads.strip(&mut asks.constraints);
         let learned = near.learn(&asks.constraints.near);
-        let origin = Origin { asks, own: learned.own.clone() };
+        let mut own = learned.own.clone();
+        if let Some(kin) = asks.kin
+            && let Err(at) = own.binary_search(&kin)
+        {
+            own.insert(at, kin);
+        }
+        let origin = Origin { asks, own };
         if let Some(&id) = self.by_origin.get(&origin) {
             return id;
         }
@@ -167,7 +175,7 @@ impl Classes {
             ClassId(self.list.len() as u32 - 1)
         });
         let origin = Arc::new(origin);
-        let Asks { request, constraints, group_rule, matched, volumes } = &origin.asks;
+        let Asks { request, constraints, group_rule, matched, volumes, kin } = &origin.asks;
         let marks = near.marks(&learned, matched);
         let asked = Asked { amounts: request.clone(), unasked: constraints.unasked, marks };
         self.list[id.0 as usize] = Some(Box::new(Class {
@@ -179,7 +187,7 @@ impl Classes {
             images: constraints.images.iter().map(|image| symbols.intern(image)).collect(),
             unasked: constraints.unasked,
             strategy: constraints.strategy.clone(),
-            near: NearRules::compile(near, &constraints.near, matched, symbols),
+            near: NearRules::compile(near, &constraints.near, *kin, matched, symbols),
             volumes: (!volumes.is_empty())
                 .then(|| Arc::new(VolumeRules::compile(volumes, symbols))),
             origin: Arc::clone(&origin),
@@ -230,18 +238,31 @@ impl Classes {
         self.intern(asks, near, symbols)
     }
 
+    /// The class of the same tasks, once they belong together with others and match these selectors.
+    pub(crate) fn with_kin(
+        &mut self,
+        class: ClassId,
+        kin: Option<SelectorId>,
+        matched: Vec<SelectorId>,
+        near: &mut Near,
+        symbols: &mut Symbols,
+    ) -> ClassId {
+        let asks = Asks { matched, kin, ..self.get(class).origin.asks.clone() };
+        self.intern(asks, near, symbols)
+    }
+
     /// Tells every class the rules others have made since.
     pub(crate) fn settle(&mut self, near: &mut Near, symbols: &mut Symbols) {
         if self.near_version == near.version() {
             return;
         }
         for class in self.list.iter_mut().flatten() {
-            let Origin { asks: Asks { constraints, matched, .. }, own } = &*class.origin;
+            let Origin { asks: Asks { constraints, matched, kin, .. }, own } = &*class.origin;
             // A class with a selector out of use has no tasks any more.
             if matched.is_empty() || !own.iter().all(|&selector| near.is_live(selector)) {
                 continue;
             }
-            let rules = NearRules::compile(near, &constraints.near, matched, symbols);
+            let rules = NearRules::compile(near, &constraints.near, *kin, matched, symbols);
             if rules.rules != class.near.rules {
                 class.near = rules;
             }
@@ -300,6 +321,16 @@ impl Class {
     /// Selectors of the tasks' own rules, sorted.
     pub(crate) fn own_selectors(&self) -> &[SelectorId] {
         &self.origin.own
+    }
+
+    /// The pods the tasks are spread from because they belong together.
+    pub(crate) fn kin(&self) -> Option<SelectorId> {
+        self.origin.asks.kin
+    }
+
+    /// Do the tasks say themselves how they are to be spread?
+    pub(crate) fn has_own_spread(&self) -> bool {
+        !self.origin.asks.constraints.near.spread.is_empty()
     }
 
     /// Selectors of anybody's rules the tasks match, sorted.

@@ -7,13 +7,16 @@
 //! `Surroundings` sums the counts up over zones, racks or whatever label a rule names, row by row as
 //! rows change.
 
+mod index;
 mod registry;
 mod rules;
 mod gauge;
 mod surroundings;
 
+pub(crate) use index::LabelIndex;
+pub(crate) use registry::{Fresh, has_labels};
 pub use registry::{Near, SelectorId};
-pub use rules::{NearFilters, NearRules, NearScores, Rule, RuleKind, SpreadRule};
+pub use rules::{NearFilters, NearRules, NearScores, Rule, RuleKind, SpreadRule, Unlabelled};
 pub(crate) use surroundings::{News, Surroundings};
 
 use std::sync::Arc;

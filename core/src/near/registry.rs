@@ -6,10 +6,9 @@ use bevy_ecs::prelude::Resource;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::{Marks, Tally};
+use super::{LabelIndex, Marks, Tally};
 use crate::delta::{
-    HostPort, NamespaceFacts, NearFacts, NearTerm, Operator, PodSelector, Protocol, Requirement,
-    SelectorPart,
+    HostPort, NamespaceFacts, NearFacts, NearTerm, PodSelector, Protocol, Requirement, SelectorPart,
 };
 use crate::ids::Name;
 
@@ -33,12 +32,22 @@ enum Counted {
     PortAnywhere(u16, Protocol),
 }
 
+/// A selector that was met.
+#[derive(Debug)]
+struct Slot {
+    /// Pods that match it, once somebody counts them. Pods that were counted keep the number when the
+    /// selector goes out of use.
+    tally: Option<Tally>,
+    /// What it is, while it is in use.
+    selector: Option<Box<Selector>>,
+}
+
+/// A selector in use.
 #[derive(Debug)]
 struct Selector {
     pods: PodSelector,
     /// Rules of pods about pods that match: topology key, weight, tally.
     rules: Vec<(Name, Option<i32>, Tally)>,
-    live: bool,
 }
 
 /// What a pod's rules are, in numbers.
@@ -59,17 +68,16 @@ const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 /// Every selector and rule in use.
 #[derive(Debug, Default, Resource)]
 pub struct Near {
-    selectors: Vec<Selector>,
+    selectors: Vec<Slot>,
     ids: Map<PodSelector, SelectorId>,
-    /// Selectors that want one of certain values of a label, by key and value.
-    by_label: Map<(Name, Name), Vec<SelectorId>>,
-    /// All others.
-    anywhere: Vec<SelectorId>,
+    /// Those that some pod could match, by its labels.
+    index: LabelIndex<SelectorId>,
     /// Selectors pods taken in before have not been held against yet.
     fresh: Vec<SelectorId>,
     /// Live selectors after which unused ones are looked for.
     limit: usize,
-    counted: Vec<Counted>,
+    /// What each tally counts; none where it is about a selector out of use.
+    counted: Vec<Option<Box<Counted>>>,
     tallies: Map<Counted, Tally>,
     namespaces: BTreeMap<Name, Vec<(Name, Name)>>,
     /// Grows whenever a rule appears that may concern classes made before.
@@ -108,57 +116,49 @@ impl Near {
     }
 
     /// The number of a selector, a new one if it is not in use.
-    pub(super) fn selector(&mut self, pods: &PodSelector) -> SelectorId {
+    pub(crate) fn selector(&mut self, pods: &PodSelector) -> SelectorId {
         if let Some(&id) = self.ids.get(pods) {
             return id;
         }
         let id = SelectorId(self.selectors.len() as u32);
-        self.selectors.push(Selector { pods: pods.clone(), rules: Vec::new(), live: true });
+        let selector = Box::new(Selector { pods: pods.clone(), rules: Vec::new() });
+        self.selectors.push(Slot { tally: None, selector: Some(selector) });
         self.ids.insert(pods.clone(), id);
-        self.index(id);
+        file(&mut self.index, id, pods);
         self.fresh.push(id);
         id
     }
 
-    fn index(&mut self, id: SelectorId) {
-        let pods = &self.selectors[id.0 as usize].pods;
-        // A part without labels matches nothing, so the whole does not either.
-        let requirements = pods.0.iter().map(|part| part.labels.as_ref());
-        let Some(requirements) = requirements.collect::<Option<Vec<_>>>() else { return };
-        let exact = requirements.into_iter().flatten().find(|one| one.operator == Operator::In);
-        match exact {
-            None => self.anywhere.push(id),
-            Some(Requirement { key, values, .. }) => {
-                for value in values {
-                    self.by_label.entry((key.clone(), value.clone())).or_default().push(id);
-                }
-            }
-        }
+    fn get(&self, id: SelectorId) -> Option<&Selector> {
+        self.selectors[id.0 as usize].selector.as_deref()
     }
 
     /// Selectors a pod matches, sorted.
     pub(crate) fn matching(&self, namespace: &Name, labels: &[(Name, Name)]) -> Vec<SelectorId> {
-        let mut found: Vec<SelectorId> = self.anywhere.clone();
-        if !self.by_label.is_empty() {
-            for label in labels {
-                found.extend(self.by_label.get(label).into_iter().flatten());
-            }
-        }
-        found.retain(|&selector| self.is_match(selector, namespace, labels));
+        self.matching_of(&self.index, namespace, labels)
+    }
+
+    fn matching_of(
+        &self,
+        index: &LabelIndex<SelectorId>,
+        namespace: &Name,
+        labels: &[(Name, Name)],
+    ) -> Vec<SelectorId> {
+        let found = index.candidates(labels).copied();
+        let mut found: Vec<SelectorId> =
+            found.filter(|&selector| self.is_match(selector, namespace, labels)).collect();
         found.sort_unstable();
         found.dedup();
         found
     }
 
     /// Does a pod match the selector?
-    pub(crate) fn is_match(
-        &self,
-        selector: SelectorId,
-        namespace: &Name,
-        labels: &[(Name, Name)],
-    ) -> bool {
-        let pods = &self.selectors[selector.0 as usize].pods;
-        pods.0.iter().all(|part| self.is_inside(part, namespace) && has_labels(part, labels))
+    fn is_match(&self, selector: SelectorId, namespace: &Name, labels: &[(Name, Name)]) -> bool {
+        let Some(selector) = self.get(selector) else { return false };
+        selector.pods.0.iter().all(|part| {
+            let fits = part.labels.as_ref().is_some_and(|wants| has_labels(wants, labels));
+            fits && self.is_inside(part, namespace)
+        })
     }
 
     fn is_inside(&self, part: &SelectorPart, namespace: &Name) -> bool {
@@ -173,13 +173,39 @@ impl Near {
     }
 
     /// Selectors that are new since the last call.
-    pub(crate) fn take_fresh(&mut self) -> Vec<SelectorId> {
-        std::mem::take(&mut self.fresh)
+    pub(crate) fn take_fresh(&mut self) -> Fresh {
+        let mut fresh = Fresh { within: Some(Vec::new()), ..Fresh::default() };
+        for id in std::mem::take(&mut self.fresh) {
+            let Some(selector) = self.get(id) else { continue };
+            file(&mut fresh.index, id, &selector.pods);
+            fresh.count += 1;
+            // Pods match all parts or none: the namespaces of one part bound those of the whole.
+            let named = selector.pods.0.iter().find(|part| part.namespace_labels.is_none());
+            match (named, &mut fresh.within) {
+                (Some(part), Some(within)) => within.extend_from_slice(&part.namespaces),
+                _ => fresh.within = None,
+            }
+        }
+        if let Some(within) = &mut fresh.within {
+            within.sort_unstable();
+            within.dedup();
+        }
+        fresh
+    }
+
+    /// Those of the fresh selectors a pod matches, sorted.
+    pub(crate) fn matching_fresh(
+        &self,
+        fresh: &Fresh,
+        namespace: &Name,
+        labels: &[(Name, Name)],
+    ) -> Vec<SelectorId> {
+        self.matching_of(&fresh.index, namespace, labels)
     }
 
     /// Is the selector in use?
     pub(crate) fn is_live(&self, selector: SelectorId) -> bool {
-        self.selectors[selector.0 as usize].live
+        self.get(selector).is_some()
     }
 
     /// Writes a namespace's labels; says whether pods may match other selectors now.
@@ -196,7 +222,7 @@ impl Near {
     }
 
     fn looks_at_namespaces(&self) -> bool {
-        let live = self.selectors.iter().filter(|selector| selector.live);
+        let live = self.selectors.iter().filter_map(|slot| slot.selector.as_ref());
         live.flat_map(|selector| &selector.pods.0).any(|part| part.namespace_labels.is_some())
     }
 
@@ -205,21 +231,22 @@ impl Near {
         self.ids.len() > self.limit.max(SELECTORS_MIN)
     }
 
-    /// Ends every selector that is not among those used (sorted).
+    /// Ends every selector that is not among those used (sorted). Numbers are all that stays of it.
     pub(crate) fn keep(&mut self, used: &[SelectorId]) {
-        self.by_label.clear();
-        self.anywhere.clear();
-        for at in 0..self.selectors.len() as u32 {
-            let id = SelectorId(at);
-            if !self.is_live(id) {
+        self.index = LabelIndex::default();
+        for (at, slot) in self.selectors.iter_mut().enumerate() {
+            let id = SelectorId(at as u32);
+            if used.binary_search(&id).is_ok() {
+                let selector = slot.selector.iter();
+                selector.for_each(|selector| file(&mut self.index, id, &selector.pods));
                 continue;
             }
-            if used.binary_search(&id).is_ok() {
-                self.index(id);
-            } else {
-                let selector = &mut self.selectors[at as usize];
-                selector.live = false;
-                self.ids.remove(&selector.pods);
+            let Some(selector) = slot.selector.take() else { continue };
+            self.ids.remove(&selector.pods);
+            for tally in selector.rules.iter().map(|rule| rule.2).chain(slot.tally) {
+                if let Some(counted) = self.counted[tally.0 as usize].take() {
+                    self.tallies.remove(&*counted);
+                }
             }
         }
         self.limit = self.ids.len() * 2;
@@ -230,23 +257,29 @@ impl Near {
             return tally;
         }
         let tally = Tally(self.counted.len() as u32);
-        self.counted.push(counted.clone());
+        self.counted.push(Some(Box::new(counted.clone())));
         self.tallies.insert(counted, tally);
         tally
     }
 
     /// Pods that match a selector.
     pub(super) fn matches(&mut self, selector: SelectorId) -> Tally {
-        self.tally(Counted::Match(selector))
+        if let Some(tally) = self.selectors[selector.0 as usize].tally {
+            return tally;
+        }
+        let tally = self.tally(Counted::Match(selector));
+        self.selectors[selector.0 as usize].tally = Some(tally);
+        tally
     }
 
     /// Pods with a rule about pods a term selects.
     fn rule(&mut self, term: &NearTerm, weight: Option<i32>) -> Tally {
         let (about, key) = (self.selector(&term.pods), term.topology_key.clone());
         let tally = self.tally(Counted::Rule { about, key: key.clone(), weight });
-        let rules = &mut self.selectors[about.0 as usize].rules;
-        if !rules.iter().any(|rule| rule.2 == tally) {
-            rules.push((key, weight, tally));
+        if let Some(selector) = &mut self.selectors[about.0 as usize].selector
+            && !selector.rules.iter().any(|rule| rule.2 == tally)
+        {
+            selector.rules.push((key, weight, tally));
             self.version += 1;
         }
         tally
@@ -255,7 +288,7 @@ impl Near {
     /// Rules of pods about pods that match a selector: topology key, weight of a preference, and the
     /// tally of the pods that have the rule.
     pub(super) fn rules_about(&self, selector: SelectorId) -> Vec<(Name, Option<i32>, Tally)> {
-        self.selectors[selector.0 as usize].rules.clone()
+        self.get(selector).map(|selector| selector.rules.clone()).unwrap_or_default()
     }
 
     /// Tallies that must be empty where a port is wanted.
@@ -272,18 +305,48 @@ impl Near {
         self.version
     }
 
-    /// A tally in words that depend on what it counts alone; none for selectors out of use.
-    pub(crate) fn describe(&self, tally: Tally) -> Option<String> {
-        let counted = &self.counted[tally.0 as usize];
-        match counted {
-            Counted::Match(id) | Counted::Rule { about: id, .. } if !self.is_live(*id) => None,
-            Counted::Match(id) => Some(format!("{:?}", self.selectors[id.0 as usize].pods)),
-            Counted::Rule { about, key, weight } => {
-                let pods = &self.selectors[about.0 as usize].pods;
-                Some(format!("{weight:?} {key} {pods:?}"))
-            }
-            Counted::Port(_) | Counted::PortAnywhere(..) => Some(format!("{counted:?}")),
-        }
+    /// A tally in words that depend on what it counts alone; none for selectors that are not among
+    /// those used (sorted).
+    pub(crate) fn describe(&self, tally: Tally, used: &[SelectorId]) -> Option<String> {
+        let counted = self.counted[tally.0 as usize].as_deref()?;
+        let pods = |id: &SelectorId| {
+            used.binary_search(id).ok().and_then(|_| self.get(*id)).map(|selector| &selector.pods)
+        };
+        Some(match counted {
+            Counted::Match(id) => format!("{:?}", pods(id)?),
+            Counted::Rule { about, key, weight } => format!("{weight:?} {key} {:?}", pods(about)?),
+            Counted::Port(_) | Counted::PortAnywhere(..) => format!("{counted:?}"),
+        })
+    }
+
+    /// A selector in words that depend on what it selects alone; none for one out of use.
+    pub(crate) fn describe_selector(&self, id: SelectorId) -> Option<String> {
+        self.get(id).map(|selector| format!("{:?}", selector.pods))
+    }
+}
+
+/// Selectors that are new.
+#[derive(Debug, Default)]
+pub(crate) struct Fresh {
+    index: LabelIndex<SelectorId>,
+    /// Namespaces that all pods that match any of them are in; none if it may be any.
+    pub(crate) within: Option<Vec<Name>>,
+    count: usize,
+}
+
+impl Fresh {
+    /// Is there none?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// Files a selector, unless it has a part without labels: that matches nothing, so the whole does
+/// not either.
+fn file(index: &mut LabelIndex<SelectorId>, id: SelectorId, pods: &PodSelector) {
+    let parts = pods.0.iter().map(|part| part.labels.as_ref());
+    if let Some(requirements) = parts.collect::<Option<Vec<_>>>() {
+        index.insert(requirements.into_iter().flatten(), &id);
     }
 }
 
@@ -291,10 +354,9 @@ fn value_of<'a>(labels: &'a [(Name, Name)], key: &str) -> Option<&'a Name> {
     labels.binary_search_by(|label| (*label.0).cmp(key)).ok().map(|at| &labels[at].1)
 }
 
-fn has_labels(part: &SelectorPart, labels: &[(Name, Name)]) -> bool {
-    part.labels.as_ref().is_some_and(|requirements| {
-        requirements.iter().all(|one| one.holds(value_of(labels, &one.key)))
-    })
+/// Do the labels of a pod, sorted by key, meet all requirements?
+pub(crate) fn has_labels(requirements: &[Requirement], labels: &[(Name, Name)]) -> bool {
+    requirements.iter().all(|one| one.holds(value_of(labels, &one.key)))
 }
 
 #[cfg(test)]
@@ -302,6 +364,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::delta::Operator;
 
     fn requirement() -> impl Strategy<Value = Requirement> {
         let operator = prop_oneof![

@@ -59,6 +59,17 @@ pub struct SpreadRule {
     pub affinity: Heed,
     /// Leave out nodes with taints not tolerated?
     pub taints: Heed,
+    /// What of nodes that do not have the label?
+    pub unlabelled: Unlabelled,
+}
+
+/// What a spread makes of nodes that do not have its label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unlabelled {
+    /// No rule of the pod's own counts pods there, and the node is as bad as the worst.
+    Shunned,
+    /// The rule has nothing to say of the node; others may.
+    Untouched,
 }
 
 /// Which rules bar nodes.
@@ -77,7 +88,7 @@ pub struct NearFilters {
 pub struct NearScores {
     /// Preferred affinity and anti-affinity, the task's own and others'.
     pub affinity: i64,
-    /// Spread with `ScheduleAnyway`.
+    /// Spread with `ScheduleAnyway`, and from pods a task belongs together with.
     pub spread: i64,
 }
 
@@ -94,11 +105,20 @@ impl RuleKind {
     }
 }
 
+/// Label of the zones pods are spread over by default, and how uneven they may be: as Kubernetes has
+/// it where nobody configures its scheduler.
+const ZONE: &str = "topology.kubernetes.io/zone";
+const ZONE_SKEW: i64 = 5;
+/// The same for hosts. A host is a node, whatever its label says.
+const HOST_SKEW: i64 = 3;
+
 impl NearRules {
-    /// The rules of tasks with these facts that match these selectors (sorted).
+    /// The rules of tasks with these facts that belong together with the pods of a selector and match
+    /// these selectors (sorted).
     pub(crate) fn compile(
         near: &mut Near,
         facts: &NearFacts,
+        kin: Option<SelectorId>,
         matched: &[SelectorId],
         symbols: &mut Symbols,
     ) -> Self {
@@ -109,6 +129,7 @@ impl NearRules {
         compiler.own_wishes(facts);
         compiler.others(|weight| weight.is_some());
         compiler.spreads(facts, Unmet::GoAnyway);
+        compiler.away_from(kin);
         let rules = compiler.rules;
         Self { version: near.version(), rules, own_companion }
     }
@@ -184,6 +205,24 @@ impl Compiler<'_> {
             self.add(tally, Some(&spread.topology_key), kind);
         }
     }
+
+    /// The spread of tasks that say nothing of it: over hosts and over zones.
+    fn away_from(&mut self, kin: Option<SelectorId>) {
+        let Some(selector) = kin else { return };
+        let tally = self.near.matches(selector);
+        let zone = crate::ids::Name::from(ZONE);
+        for (axis, max_skew) in [(None, HOST_SKEW), (Some(&zone), ZONE_SKEW)] {
+            let rule = SpreadRule {
+                max_skew,
+                min_domains: 1,
+                own: i64::from(self.matched.binary_search(&selector).is_ok()),
+                affinity: Heed::Honor,
+                taints: Heed::Ignore,
+                unlabelled: Unlabelled::Untouched,
+            };
+            self.add(tally, axis, RuleKind::Even(rule));
+        }
+    }
 }
 
 fn spread_rule(spread: &Spread, own: bool) -> SpreadRule {
@@ -193,5 +232,6 @@ fn spread_rule(spread: &Spread, own: bool) -> SpreadRule {
         own: i64::from(own),
         affinity: spread.node_affinity,
         taints: spread.node_taints,
+        unlabelled: Unlabelled::Shunned,
     }
 }

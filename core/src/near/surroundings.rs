@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::gauge::{Axis, Gauge, NO_VALUE};
-use super::rules::{NearFilters, NearScores, RuleKind, SpreadRule};
+use super::rules::{NearFilters, NearScores, RuleKind, SpreadRule, Unlabelled};
 use super::{Neighbours, Presence};
 use crate::class::Class;
 use crate::delta::{Heed, TaintEffect, Unmet};
@@ -97,7 +97,8 @@ impl Surroundings {
                     must[row] && heeds(class, spread, &nodes.rules[row], symbols)
                 }
                 RuleKind::Even(spread) => {
-                    should[row] && heeds(class, spread, &nodes.rules[row], symbols)
+                    let labelled = should[row] || spread.unlabelled == Unlabelled::Untouched;
+                    labelled && heeds(class, spread, &nodes.rules[row], symbols)
                 }
                 _ => true,
             })
@@ -163,6 +164,8 @@ impl Surroundings {
             match gauge.rule.kind {
                 RuleKind::Attract => companions.shift(Presence::default(), gauge.total()),
                 RuleKind::Pull(weight) => reach[0] += weight.abs() * gauge.greatest(),
+                // A label no node has makes no difference between nodes.
+                RuleKind::Even(_) if gauge.domains() == 0 => {}
                 RuleKind::Even(rule) => {
                     let slack = (rule.max_skew - 1) << WEIGHT_BITS;
                     reach[1] += spread_weight(gauge.domains()) * gauge.greatest() + slack;
@@ -262,8 +265,11 @@ impl Surroundings {
             let count = i64::from(gauge.at(value).staying);
             match gauge.rule.kind {
                 RuleKind::Pull(weight) => pull += weight * count,
-                // A node that does not have the label is as bad as the worst that has.
-                RuleKind::Even(_) if value == NO_VALUE => uneven += 1 << self.outlook.bits[1],
+                RuleKind::Even(rule) if value == NO_VALUE => {
+                    // A node that is shunned is as bad as the worst that has the label.
+                    let shunned = rule.unlabelled == Unlabelled::Shunned;
+                    uneven += i64::from(shunned) << self.outlook.bits[1];
+                }
                 RuleKind::Even(_) => uneven += spread_weight(gauge.domains()) * count,
                 _ => {}
             }

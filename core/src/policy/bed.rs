@@ -12,8 +12,8 @@ use crate::config::{
 };
 use crate::delta::{
     BudgetFacts, ClusterDelta, Constraints, GroupPhase, NodeFacts, NodeGroupFacts, Ownership,
-    PodFacts, PodGroupFacts, PodPhase, PreemptionPolicy, PriorityClassFacts, QueueFacts,
-    QueueState,
+    PodFacts, PodGroupFacts, PodPhase, PodSetFacts, PreemptionPolicy, PriorityClassFacts,
+    QueueFacts, QueueState,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::{Quantity, ResourceList};
@@ -105,6 +105,10 @@ impl Bed {
         self.feed(ClusterDelta::DisruptionBudget(Box::new(facts)))
     }
 
+    pub(crate) fn pod_set(&mut self, facts: PodSetFacts) -> &mut Self {
+        self.feed(ClusterDelta::PodSet(Box::new(facts)))
+    }
+
     pub(crate) fn into_world(self) -> World {
         self.scheduler.into_world()
     }
@@ -192,6 +196,7 @@ impl Bed {
             constraints: Constraints::default(),
             claims: Vec::new(),
             labels: Vec::new(),
+            owner: None,
             gates: Vec::new(),
             phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },
             node: node.map(Name::from),

@@ -6,7 +6,7 @@
 //! (`nodeaffinity.weight` 2), nodes without `PreferNoSchedule` taints the pod does not tolerate
 //! (`tainttoleration.weight` 3), nodes near pods it likes and far from those
 //! it dislikes (`podaffinity.weight` 2), nodes with fewer pods of its kind around where it wants an
-//! even spread (`podtopologyspread.weight` 2), nodes that hold the pod's images (`imagelocality.weight` 1). Affinity
+//! even spread or belongs together with them (`podtopologyspread.weight` 2), nodes that hold the pod's images (`imagelocality.weight` 1). Affinity
 //! and taints are scaled by the best and worst node of the whole cluster, so that a node's score does
 //! not depend on which others happen to have room. In how empty or full a node is, a container that
 //! asks for no cpu counts as 100m and one that asks for no memory as 200Mi: pods without requests are

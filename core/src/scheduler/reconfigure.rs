@@ -1,9 +1,9 @@
 //! Another configuration for a scheduler that keeps all it knows.
 //!
-//! Nothing of what the cluster said or what was decided depends on the configuration, with three
+//! Nothing of what the cluster said or what was decided depends on the configuration, with four
 //! exceptions, and those are derived anew: the rankings of nodes, what queues say of groups of nodes
-//! (compiled only where a plugin reads it), and the due and limits of queues. The stages and plugins
-//! themselves are replaced.
+//! and whom pods are spread from by default (both only where a plugin reads it), and the due and
+//! limits of queues. The stages and plugins themselves are replaced.
 
 use bevy_ecs::entity::Entity;
 
@@ -35,10 +35,15 @@ impl Scheduler {
         }
         let stopwatch = world.resource_mut::<Settings>().stopwatch.take();
         world.insert_resource(Settings { stopwatch, ..Settings::new(config) });
+        let spreads = |policies: &Policies| policies.near().1.spread != 0;
+        let (spread, spreads) = (spreads(world.resource::<Policies>()), spreads(&policies));
         world.insert_resource(policies);
         world.insert_resource(Rankings::default());
         world.insert_resource(Hopeless::default());
         ingest::regroup_nodes(world, NodeGroups::new(config).inheritance);
+        if spread != spreads {
+            ingest::rejoin_kin(world);
+        }
         let mut queues = world.query::<(&mut QueueDeserved, &mut QueueTerms)>();
         for (mut deserved, mut terms) in queues.iter_mut(world) {
             (*deserved, *terms) = (QueueDeserved::default(), QueueTerms::default());

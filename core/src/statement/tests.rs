@@ -68,6 +68,7 @@ fn pod(group: &str, index: usize, node: Option<&str>) -> ClusterDelta {
         },
         claims: claims(group, index),
         labels: vec![("app".into(), group.into())],
+        owner: None,
         gates: Vec::new(),
         phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },
         node: node.map(Name::from),

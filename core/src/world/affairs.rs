@@ -5,6 +5,7 @@ use super::rare::Nothing;
 use super::reservation::{Mirror, Nomination, Said};
 use super::task::{LastTransaction, ToldWait};
 use super::volume::TaskVolumes;
+use crate::delta::PodOwner;
 use crate::world::Say;
 
 /// Matters that concern few tasks at a time.
@@ -24,6 +25,8 @@ pub struct Affairs {
     pub volumes: TaskVolumes,
     /// Budgets that guard it.
     pub guards: Guards,
+    /// The controller that made its pod, while it waits.
+    pub owner: Option<PodOwner>,
 }
 
 impl Nothing for Affairs {
@@ -42,10 +45,11 @@ impl Nothing for Affairs {
             picks: Vec::new(),
         },
         guards: Guards(Vec::new()),
+        owner: None,
     };
 
     fn is_nothing(&self) -> bool {
-        let Self { nomination, said, mirror, told, last, volumes, guards } = self;
+        let Self { nomination, said, mirror, told, last, volumes, guards, owner } = self;
         *nomination == Nomination::default()
             && *said == Said::default()
             && *mirror == Mirror::default()
@@ -53,5 +57,6 @@ impl Nothing for Affairs {
             && *last == LastTransaction::default()
             && volumes.is_nothing()
             && guards.0.is_empty()
+            && owner.is_none()
     }
 }

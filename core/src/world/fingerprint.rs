@@ -10,11 +10,13 @@ use super::cluster::Cluster;
 use super::domain::DomainTotals;
 use super::job::JobAllocated;
 use super::names::Names;
+use super::podset::PodSets;
 use super::queue::QueueUse;
 use super::rows::{DomainReadOnlyItem, JobReadOnlyItem, TaskReadOnlyItem};
 use super::symbol::Symbols;
+use crate::class::{Class, Classes};
 use crate::ids::Name;
-use crate::near::{Near, Neighbours, Presence};
+use crate::near::{Near, Neighbours, Presence, SelectorId};
 use crate::resource::ResourceVec;
 
 /// All that is known and assumed, in an order that depends on names alone: two worlds that know the
@@ -26,11 +28,17 @@ pub fn fingerprint(world: &mut World) -> String {
 fn describe(
     cluster: Cluster<'_, '_>,
     names: Res<'_, Names>,
-    near: Res<'_, Near>,
+    (near, classes): (Res<'_, Near>, Res<'_, Classes>),
     symbols: Res<'_, Symbols>,
+    pod_sets: Res<'_, PodSets>,
 ) -> String {
-    let writer = Writer { cluster: &cluster, names: &names, near: &near };
-    let mut lines: Vec<String> = Vec::new();
+    let of_tasks = cluster.tasks.iter().map(|task| classes.get(task.membership.class));
+    // A selector nobody uses any more may be remembered or not.
+    let mut used: Vec<SelectorId> = of_tasks.flat_map(Class::own_selectors).copied().collect();
+    used.sort_unstable();
+    used.dedup();
+    let writer = Writer { cluster: &cluster, names: &names, near: &near, classes: &classes, used };
+    let mut lines: Vec<String> = pod_sets.describe().collect();
     for node in &cluster.nodes {
         let (name, present) = (&node.identity.name, node.identity.present);
         let (rank, tenants) = (node.place.ordinal, node.tenants.0);
@@ -66,6 +74,9 @@ struct Writer<'a, 'w, 's> {
     cluster: &'a Cluster<'w, 's>,
     names: &'a Names,
     near: &'a Near,
+    classes: &'a Classes,
+    /// Selectors rules of tasks use, sorted.
+    used: Vec<SelectorId>,
 }
 
 impl Writer<'_, '_, '_> {
@@ -79,7 +90,8 @@ impl Writer<'_, '_, '_> {
     }
 
     fn neighbours(&self, neighbours: &Neighbours) -> BTreeMap<String, Presence> {
-        let named = |(tally, count)| self.near.describe(tally).map(|text| (text, count));
+        let named =
+            |(tally, count)| self.near.describe(tally, &self.used).map(|text| (text, count));
         neighbours.iter().filter_map(named).collect()
     }
 
@@ -93,8 +105,9 @@ impl Writer<'_, '_, '_> {
         let job = task.membership.job.map(|job| self.cluster.job(job));
         let role =
             job.as_ref().map(|job| &job.counts.roles[usize::from(task.membership.role)].name);
+        let kin = self.classes.get(task.membership.class).kin();
         format!(
-            "task {} {} {status:?} on {:?} of {:?} {role:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            "task {} {} {status:?} on {:?} of {:?} {role:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
             task.identity.key,
             task.identity.uid,
             self.node(node),
@@ -105,6 +118,7 @@ impl Writer<'_, '_, '_> {
             task.request.unasked,
             task.affairs.volumes.trouble,
             self.cluster.claims_to_fix(&task.affairs.volumes),
+            kin.and_then(|kin| self.near.describe_selector(kin)),
         )
     }
 

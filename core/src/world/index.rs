@@ -62,6 +62,11 @@ impl ByKey {
         })
     }
 
+    /// Every entity of a namespace. Whoever lets the order be seen must sort them.
+    pub fn inside(&self, namespace: &Name) -> impl Iterator<Item = Entity> + '_ {
+        self.0.get(namespace).into_iter().flat_map(|names| names.values().copied())
+    }
+
     /// Forgets a key.
     pub fn remove(&mut self, key: &ObjectKey) {
         if let Some(names) = self.0.get_mut(&key.namespace) {
@@ -73,7 +78,7 @@ impl ByKey {
     }
 }
 
-/// Lookup only: nothing iterates these maps.
+/// For lookup: whoever goes through one of these maps sorts what it finds.
 #[derive(Debug, Default, Resource)]
 #[expect(missing_docs, reason = "each field maps names of that kind")]
 pub struct Directory {

@@ -14,6 +14,7 @@ mod job;
 mod queue;
 mod stake;
 mod quota;
+mod podset;
 mod reservation;
 mod domain;
 mod knots;
@@ -56,6 +57,7 @@ pub use node::{
     Unasked, Used,
 };
 pub use oddities::Oddities;
+pub use podset::PodSets;
 pub use queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse, WHOLE_SHARE};
 pub(crate) use quota::amount;
 pub use quota::{Quota, Quotas};

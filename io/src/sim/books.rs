@@ -225,6 +225,8 @@ impl Books {
             | ClusterDelta::QuotaGone(_)
             | ClusterDelta::DisruptionBudget(_)
             | ClusterDelta::DisruptionBudgetGone(_)
+            | ClusterDelta::PodSet(_)
+            | ClusterDelta::PodSetGone(_)
             | ClusterDelta::BindFailed { .. }
             | ClusterDelta::EvictFailed { .. } => {}
         }
@@ -264,6 +266,7 @@ impl Books {
             | ObjectRef::Namespace(_)
             | ObjectRef::Quota(_)
             | ObjectRef::DisruptionBudget(_)
+            | ObjectRef::PodSet(_)
             | ObjectRef::Volume(_)
             | ObjectRef::Claim(_)
             | ObjectRef::StorageClass(_)

@@ -52,6 +52,7 @@ pub(crate) fn pod(name: &str, gang: &str, cpus: i64) -> PodFacts {
         constraints: Constraints::default(),
         claims: Vec::new(),
         labels: Vec::new(),
+        owner: None,
         gates: Vec::new(),
         phase: PodPhase::Pending,
         node: None,

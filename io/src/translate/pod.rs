@@ -60,6 +60,7 @@ pub(super) fn facts(pod: &Pod, owner: &OwnerRule) -> Result<PodFacts, TranslateE
         constraints: placed_or(node_name, constraints(&about, pod))?,
         claims: volume::claims_of(&about, pod)?,
         labels: pairs(&metadata.labels),
+        owner: None,
         gates: gates.collect(),
         phase: phase(&about, pod.status.phase.as_deref())?,
         node: about.optional_name("spec.nodeName", node_name)?,

@@ -16,10 +16,11 @@ use crate::delta::{
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::near::Near;
+use crate::policy::Policies;
 use crate::resource::ResourceVec;
 use crate::world::{
-    Cluster, Directory, JobKey, JobSpec, Names, NodeRules, NodeTaint, PriorityClasses, QueueSpec,
-    Quota, Quotas, Symbols,
+    Cluster, Directory, JobKey, JobSpec, Names, NodeRules, NodeTaint, PodSets, PriorityClasses,
+    QueueSpec, Quota, Quotas, Symbols,
 };
 
 /// Objects that could not be understood, with the reason.
@@ -37,6 +38,8 @@ pub(super) struct Intake<'w, 's> {
     pub(super) names: ResMut<'w, Names>,
     pub(super) priorities: ResMut<'w, PriorityClasses>,
     pub(super) quotas: ResMut<'w, Quotas>,
+    pub(super) pod_sets: ResMut<'w, PodSets>,
+    pub(super) policies: Res<'w, Policies>,
     pub(super) set_aside: ResMut<'w, SetAside>,
     pub(super) dirty: ResMut<'w, Dirty>,
     pub(super) now: Res<'w, Now>,
@@ -89,6 +92,8 @@ impl Intake<'_, '_> {
             ClusterDelta::QuotaGone(key) => self.quota_gone(&key),
             ClusterDelta::DisruptionBudget(facts) => self.budget(*facts),
             ClusterDelta::DisruptionBudgetGone(key) => self.budget_gone(&key),
+            ClusterDelta::PodSet(facts) => self.pod_set(*facts),
+            ClusterDelta::PodSetGone(set) => self.pod_set_gone(&set),
             ClusterDelta::SetAside { object, reason } => self.put_aside(object, reason),
             ClusterDelta::BindFailed { pod, uid, reason } => self.bind_failed(&pod, &uid, &reason),
             ClusterDelta::EvictFailed { pod, uid, .. } => self.evict_failed(&pod, &uid),
@@ -110,6 +115,7 @@ impl Intake<'_, '_> {
             ObjectRef::CsiNode(name) => self.csi_node(name, None),
             ObjectRef::Quota(key) => self.quota_gone(key),
             ObjectRef::DisruptionBudget(key) => self.budget_gone(key),
+            ObjectRef::PodSet(set) => self.pod_set_gone(set),
         }
         self.set_aside.0.insert(object, reason);
     }

@@ -11,6 +11,7 @@ mod volumes;
 mod domains;
 mod groups;
 mod neighbours;
+mod kin;
 mod budgets;
 mod sweep;
 
@@ -20,6 +21,7 @@ use crate::delta::ClusterDelta;
 
 pub(crate) use groups::switch as regroup_nodes;
 pub(crate) use intake::SetAside;
+pub(crate) use kin::switch as rejoin_kin;
 pub(crate) use spawn::found;
 
 /// Deltas waiting for the next cycle.
@@ -48,6 +50,8 @@ pub(crate) struct Dirty {
     pub(crate) volumes: bool,
     /// Claims whose pods need another look at them.
     pub(crate) claims: std::collections::BTreeSet<crate::ids::ObjectKey>,
+    /// Services and controllers that came, changed or went, by namespace.
+    pub(crate) sets: std::collections::BTreeMap<crate::ids::Name, kin::SetChanges>,
     /// Entities that may have lost their last reference.
     pub(crate) vacant: Vec<bevy_ecs::entity::Entity>,
 }

@@ -5,7 +5,8 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{In, World};
 
 use super::intake::Intake;
-use crate::near::SelectorId;
+use crate::class::ClassId;
+use crate::near::{Fresh, SelectorId};
 use crate::world::TaskReadOnlyItem;
 
 /// Holds tasks against selectors that are new, or against all where namespaces changed.
@@ -38,11 +39,7 @@ fn settle_all(In(scope): In<Scope>, mut intake: Intake<'_, '_>) {
 }
 
 /// Tasks that match other selectors than their class does, with all they match.
-fn moved(
-    intake: &Intake<'_, '_>,
-    scope: Scope,
-    fresh: &[SelectorId],
-) -> Vec<(Entity, Vec<SelectorId>)> {
+fn moved(intake: &Intake<'_, '_>, scope: Scope, fresh: &Fresh) -> Vec<(Entity, Vec<SelectorId>)> {
     let matched = |task: &TaskReadOnlyItem<'_, '_>| {
         let (namespace, labels) = (&task.identity.key.namespace, &task.labels.0);
         let known = intake.classes.get(task.membership.class).matched_selectors();
@@ -50,11 +47,8 @@ fn moved(
             let now = intake.near.matching(namespace, labels);
             return (now != known).then_some(now);
         }
-        let news = fresh.iter().copied().filter(|selector| {
-            known.binary_search(selector).is_err()
-                && intake.near.is_match(*selector, namespace, labels)
-        });
-        let mut news: Vec<SelectorId> = news.collect();
+        let mut news = intake.near.matching_fresh(fresh, namespace, labels);
+        news.retain(|selector| known.binary_search(selector).is_err());
         if news.is_empty() {
             return None;
         }
@@ -62,14 +56,24 @@ fn moved(
         news.sort_unstable();
         Some(news)
     };
-    let tasks = intake.cluster.tasks.iter();
-    tasks.filter_map(|task| matched(&task).map(|matched| (task.entity, matched))).collect()
+    let mut moved: Vec<_> = match &fresh.within {
+        Some(namespaces) if scope == Scope::Fresh => {
+            let inside = namespaces.iter().flat_map(|name| intake.directory.tasks.inside(name));
+            inside.filter_map(|task| Some((task, matched(&intake.cluster.task(task))?))).collect()
+        }
+        _ => {
+            let tasks = intake.cluster.tasks.iter();
+            tasks.filter_map(|task| Some((task.entity, matched(&task)?))).collect()
+        }
+    };
+    // One order for the same history, whatever a table of names has.
+    moved.sort_unstable();
+    moved
 }
 
 impl Intake<'_, '_> {
-    fn rematch(&mut self, task: Entity, matched: Vec<SelectorId>) {
-        let class = self.cluster.task(task).membership.class;
-        let class = self.classes.rematch(class, matched, &mut self.near, &mut self.symbols);
+    /// Moves a task, with what it is counted by, to another class.
+    pub(super) fn move_to_class(&mut self, task: Entity, class: ClassId) {
         self.cluster.detach(task);
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
             item.membership.class = class;
@@ -78,8 +82,15 @@ impl Intake<'_, '_> {
         self.cluster.attach(task);
     }
 
-    /// Ends selectors no task's rules use. Tasks that matched them keep counts nobody reads.
-    fn forget_unused(&mut self) {
+    fn rematch(&mut self, task: Entity, matched: Vec<SelectorId>) {
+        let class = self.cluster.task(task).membership.class;
+        let class = self.classes.rematch(class, matched, &mut self.near, &mut self.symbols);
+        self.move_to_class(task, class);
+    }
+
+    /// Ends selectors no task's rules use, and takes tasks that matched them off their counts: else
+    /// pods that run would be of as many classes as there were selectors once.
+    pub(super) fn forget_unused(&mut self) {
         let classes = self.cluster.tasks.iter().map(|task| task.membership.class);
         let mut classes: Vec<_> = classes.collect();
         classes.sort_unstable();
@@ -89,5 +100,16 @@ impl Intake<'_, '_> {
         used.sort_unstable();
         used.dedup();
         self.near.keep(&used);
+        let matched = |class: ClassId| self.classes.get(class).matched_selectors();
+        let is_live = |selector: &SelectorId| used.binary_search(selector).is_ok();
+        classes.retain(|&class| !matched(class).iter().all(is_live));
+        let tasks = self.cluster.tasks.iter().map(|task| (task.entity, task.membership.class));
+        let stale = tasks.filter(|(_, class)| classes.binary_search(class).is_ok());
+        let live = |class| matched(class).iter().copied().filter(is_live).collect();
+        let stale: Vec<(Entity, Vec<SelectorId>)> =
+            stale.map(|(task, class)| (task, live(class))).collect();
+        for (task, matched) in stale {
+            self.rematch(task, matched);
+        }
     }
 }

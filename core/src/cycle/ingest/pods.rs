@@ -5,6 +5,7 @@ use std::num::NonZero;
 use bevy_ecs::entity::Entity;
 
 use super::intake::Intake;
+use super::kin;
 use crate::class::{Asks, ClassId};
 use crate::config::Persistence;
 use crate::cycle::Role;
@@ -78,11 +79,12 @@ impl Intake<'_, '_> {
         group_rule: Option<GroupRuleId>,
         volumes: VolumeNeeds,
     ) -> ClassId {
+        let kin = self.kin_of_pod(facts);
         let (near, symbols) = (&mut *self.near, &mut *self.symbols);
         near.learn(&facts.constraints.near);
         let matched = near.matching(&facts.key.namespace, &facts.labels);
         let (request, constraints) = (request.clone(), facts.constraints.clone());
-        let asks = Asks { request, constraints, group_rule, matched, volumes };
+        let asks = Asks { request, constraints, group_rule, matched, volumes, kin };
         self.classes.intern(asks, near, symbols)
     }
 
@@ -189,6 +191,10 @@ impl Intake<'_, '_> {
         let guards = self.cluster.budgets.guards_of(&facts.key.namespace, &item.labels);
         if guards != item.affairs.guards {
             item.affairs.guards = guards;
+        }
+        let owner = kin::owner_that_counts(facts);
+        if owner != item.affairs.owner.as_ref() {
+            item.affairs.owner = owner.cloned();
         }
         item.identity.created = facts.created;
         item.identity.index = trailing_number(&facts.key.name).unwrap_or(0);

@@ -9,7 +9,7 @@ use super::Dirty;
 use super::intake::{Intake, SetAside};
 use super::pods::resolve_priority;
 use super::spawn::ROOT_QUEUE;
-use super::{domains, groups, neighbours, volumes};
+use super::{domains, groups, kin, neighbours, volumes};
 use crate::class::{ClassId, Classes, Rankings};
 use crate::delta::ObjectRef;
 use crate::evict::Hopeless;
@@ -30,6 +30,7 @@ pub(super) fn sweep(world: &mut World) {
     for entity in std::mem::take(&mut dirty.vacant) {
         remove_if_vacant(world, entity, &mut dirty);
     }
+    kin::look_again(world, &mut dirty);
     let scope = if dirty.namespaces { neighbours::Scope::All } else { neighbours::Scope::Fresh };
     neighbours::settle(world, scope);
     if dirty.queues {

@@ -68,6 +68,7 @@ fn running(queue: &str, units: i64) -> ClusterDelta {
         constraints: Constraints::default(),
         claims: Vec::new(),
         labels: Vec::new(),
+        owner: None,
         gates: Vec::new(),
         phase: PodPhase::Running,
         node: Some("n".into()),

@@ -46,7 +46,7 @@ mod tests {
     fn asks(constraints: Constraints) -> Asks {
         let request = ResourceVec::default();
         let (matched, volumes) = (Vec::new(), VolumeNeeds::default());
-        Asks { request, constraints, group_rule: None, matched, volumes }
+        Asks { request, constraints, group_rule: None, matched, volumes, kin: None }
     }
 
     #[test]
