@@ -141,21 +141,23 @@ impl Maker<'_> {
     }
 
     fn job(&mut self, key: &JobKey) {
+        // Of a gang's pods all but one name a job that is known.
+        if self.directory.jobs.contains_key(key) {
+            return;
+        }
         let default = self.queue(&DEFAULT_QUEUE.into());
-        let world = &mut *self.world;
-        self.directory.jobs.entry_ref(key).or_insert_with(|| {
-            let identity = JobIdentity {
-                key: key.clone(),
-                uid: Name::default(),
-                created: TimeMs::default(),
-                present: false,
-                announced: None,
-            };
-            let tallies = (JobCounts::default(), JobAllocated::default(), JobMembers::default());
-            let account = (JobStake::default(), JobOverdue::default());
-            let state = (JobVerdict::default(), JobBackoff::default(), JobEvictions::default());
-            world.spawn((identity, JobSpec::empty(default), tallies, account, state)).id()
-        });
+        let identity = JobIdentity {
+            key: key.clone(),
+            uid: Name::default(),
+            created: TimeMs::default(),
+            present: false,
+            announced: None,
+        };
+        let tallies = (JobCounts::default(), JobAllocated::default(), JobMembers::default());
+        let account = (JobStake::default(), JobOverdue::default());
+        let state = (JobVerdict::default(), JobBackoff::default(), JobEvictions::default());
+        let job = self.world.spawn((identity, JobSpec::empty(default), tallies, account, state));
+        self.directory.jobs.insert(key.clone(), job.id());
     }
 
     fn queue(&mut self, name: &Name) -> Entity {
