@@ -3,8 +3,8 @@
 
 use muster_core::delta::{
     BudgetFacts, ClusterDelta, DomainMember, GroupLimits, ObjectRef, Operator, Ownership, PodFacts,
-    PodPhase, QueueState, Requirement, Share, SubGroupPolicy, Taint, TaintEffect, Toleration,
-    TopologyMode,
+    PodOwner, PodPhase, PodSetFacts, PodSetKind, PodSetRef, QueueState, Requirement, Share,
+    SubGroupPolicy, Taint, TaintEffect, Toleration, TopologyMode,
 };
 use muster_core::ids::TimeMs;
 use muster_core::resource::ResourceList;
@@ -25,6 +25,13 @@ const GROUPS: [&str; 5] = ["g1", "g2", "g3", "g4", "orphan"];
 const CLASSES: [&str; 4] = ["low", "high", "spare", "unknown"];
 /// Domains that may exist; the last is never there.
 const DOMAINS: [&str; 6] = ["d1", "d2", "d3", "d4", "d5", "void"];
+/// Services and controllers that may exist.
+const SETS: [(PodSetKind, &str); 4] = [
+    (PodSetKind::Service, "s1"),
+    (PodSetKind::Service, "s2"),
+    (PodSetKind::ReplicaSet, "r1"),
+    (PodSetKind::StatefulSet, "r1"),
+];
 /// Number of pods that may exist.
 const PODS: usize = 14;
 /// More names than a resource vector has lanes.
@@ -87,6 +94,11 @@ fn slots() -> Vec<Slot> {
     for name in ["b1", "b2"] {
         let gone = ClusterDelta::DisruptionBudgetGone(key(name));
         slots.push(slot(any_budget(name), gone, ObjectRef::DisruptionBudget(key(name))));
+    }
+    for (kind, name) in SETS {
+        let set = PodSetRef { kind, key: key(name) };
+        let gone = ClusterDelta::PodSetGone(set.clone());
+        slots.push(slot(any_set(set.clone()), gone, ObjectRef::PodSet(set)));
     }
     for index in 0..PODS {
         let name = format!("p-a-{index}");
@@ -163,6 +175,19 @@ fn any_budget(name: &'static str) -> impl Strategy<Value = ClusterDelta> {
             }))
         },
     )
+}
+
+/// A Service or a controller of some pods.
+fn any_set(set: PodSetRef) -> impl Strategy<Value = ClusterDelta> {
+    let role = Requirement { key: "tier".into(), operator: Operator::Exists, values: Vec::new() };
+    let selector = prop_oneof![
+        3 => select(&["x", "y"][..]).prop_map(|set| vec![in_set(set)]),
+        1 => Just(vec![role.clone()]),
+        1 => Just(vec![in_set("x"), role]),
+    ];
+    selector.prop_map(move |selector| {
+        ClusterDelta::PodSet(Box::new(PodSetFacts { set: set.clone(), selector }))
+    })
 }
 
 fn in_set(set: &str) -> Requirement {
@@ -313,6 +338,12 @@ fn any_pod(name: String) -> impl Strategy<Value = ClusterDelta> {
             pod.created = TimeMs(age);
             pod.group = group.map(Into::into);
             pod.labels.extend(set.map(|set| ("set".into(), set.into())));
+            if age == 0 {
+                pod.labels.push(("tier".into(), "front".into()));
+            }
+            let sets = SETS.iter().filter(|set| set.0 != PodSetKind::Service);
+            let owner = sets.cycle().nth(age as usize).filter(|_| uid == 0);
+            pod.owner = owner.map(|(kind, name)| PodOwner { kind: *kind, name: (*name).into() });
             pod.queue = queue.map(Into::into);
             pod.priority = rank.0;
             pod.priority_class = rank.1.map(Into::into);

@@ -1,7 +1,10 @@
 //! Objects reduced to what scheduling reads: the reduction sees what a full decoding sees, and what it
 //! sees can be translated whatever else the object says.
 
-use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::apps::v1::{ReplicaSet, StatefulSet};
+use k8s_openapi::api::core::v1::{
+    Node, PersistentVolumeClaim, Pod, ReplicationController, Service,
+};
 use muster::objects::{self, Object, ObjectKind};
 use muster::translate::{Fault, OwnerRule, translate};
 use muster_tests::policy::cases;
@@ -294,6 +297,25 @@ fn any_claim() -> impl Strategy<Value = Value> {
     )
 }
 
+fn any_service() -> impl Strategy<Value = Value> {
+    let spec = some_of(vec![
+        ("selector", labels()),
+        ("clusterIP", text(&["None", "10.0.0.7"])),
+        ("ports", Just(json!([{"port": 80, "targetPort": "web"}])).boxed()),
+    ]);
+    (metadata(), spec).prop_map(|(metadata, spec)| json!({"metadata": metadata, "spec": spec}))
+}
+
+/// A controller that selects its pods like this.
+fn any_controller(selector: BoxedStrategy<Value>) -> impl Strategy<Value = Value> {
+    let template = json!({"metadata": {"labels": {"app": "x"}}, "spec": {"containers": []}});
+    let spec = some_of(vec![("replicas", number(0, 3)), ("minReadySeconds", number(0, 9))]);
+    (metadata(), spec, selector).prop_map(move |(metadata, spec, selector)| {
+        let spec = with(spec, json!({"selector": selector, "template": template}));
+        json!({"metadata": metadata, "spec": spec})
+    })
+}
+
 fn project(kind: ObjectKind, text: &str) -> Result<Object, TestCaseError> {
     Object::from_json(kind, text).map_err(|error| TestCaseError::fail(format!("{error} in {text}")))
 }
@@ -400,6 +422,18 @@ proptest! {
     #[test]
     fn a_reduced_claim_is_what_a_full_decoding_sees(claim in any_claim()) {
         check::<PersistentVolumeClaim>(ObjectKind::PersistentVolumeClaim, &claim)?;
+    }
+
+    #[test]
+    fn reduced_sets_of_pods_are_what_a_full_decoding_sees(
+        service in any_service(),
+        old in any_controller(labels()),
+        new in any_controller(selector()),
+    ) {
+        check::<Service>(ObjectKind::Service, &service)?;
+        check::<ReplicationController>(ObjectKind::ReplicationController, &old)?;
+        check::<ReplicaSet>(ObjectKind::ReplicaSet, &new)?;
+        check::<StatefulSet>(ObjectKind::StatefulSet, &new)?;
     }
 
     #[test]

@@ -31,7 +31,7 @@ use crate::objects::{Object, ObjectKind};
 use crate::translate::{Fault, OwnerRule, TranslateError, gone, translate, unsupported};
 
 /// Kinds that are watched.
-pub const KINDS: [ObjectKind; 13] = [
+pub const KINDS: [ObjectKind; 17] = [
     ObjectKind::Node,
     ObjectKind::Pod,
     ObjectKind::PodGroup,
@@ -45,6 +45,10 @@ pub const KINDS: [ObjectKind; 13] = [
     ObjectKind::PersistentVolumeClaim,
     ObjectKind::StorageClass,
     ObjectKind::CsiNode,
+    ObjectKind::Service,
+    ObjectKind::ReplicationController,
+    ObjectKind::ReplicaSet,
+    ObjectKind::StatefulSet,
 ];
 
 /// Pause before a kind the server does not know is looked for again.

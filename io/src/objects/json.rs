@@ -32,6 +32,10 @@ impl Object {
             ObjectKind::CsiNode => Self::CsiNode(read(text)?),
             ObjectKind::ResourceQuota => Self::ResourceQuota(read(text)?),
             ObjectKind::PodDisruptionBudget => Self::PodDisruptionBudget(read(text)?),
+            ObjectKind::Service => Self::Service(read(text)?),
+            ObjectKind::ReplicationController => Self::ReplicationController(read(text)?),
+            ObjectKind::ReplicaSet => Self::ReplicaSet(read(text)?),
+            ObjectKind::StatefulSet => Self::StatefulSet(read(text)?),
             ObjectKind::Numatopology => {
                 let Named { metadata } = *read::<Named>(text)?;
                 let key = kind.key(metadata.namespace.as_deref(), &metadata.name);

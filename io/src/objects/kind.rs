@@ -33,13 +33,21 @@ pub enum ObjectKind {
     StorageClass,
     /// `storage.k8s.io` `CSINode`.
     CsiNode,
+    /// `v1` Service.
+    Service,
+    /// `v1` `ReplicationController`.
+    ReplicationController,
+    /// `apps` `ReplicaSet`.
+    ReplicaSet,
+    /// `apps` `StatefulSet`.
+    StatefulSet,
     /// `nodeinfo.volcano.sh` Numatopology.
     Numatopology,
 }
 
 impl ObjectKind {
     /// Every kind, in the order messages list them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 18] = [
         Self::Node,
         Self::Pod,
         Self::PodGroup,
@@ -53,6 +61,10 @@ impl ObjectKind {
         Self::PersistentVolumeClaim,
         Self::StorageClass,
         Self::CsiNode,
+        Self::Service,
+        Self::ReplicationController,
+        Self::ReplicaSet,
+        Self::StatefulSet,
         Self::Numatopology,
     ];
 
@@ -72,6 +84,10 @@ impl ObjectKind {
             Self::PersistentVolumeClaim => "PersistentVolumeClaim",
             Self::StorageClass => "StorageClass",
             Self::CsiNode => "CSINode",
+            Self::Service => "Service",
+            Self::ReplicationController => "ReplicationController",
+            Self::ReplicaSet => "ReplicaSet",
+            Self::StatefulSet => "StatefulSet",
             Self::Numatopology => "Numatopology",
         }
     }
@@ -85,7 +101,10 @@ impl ObjectKind {
             | Self::Namespace
             | Self::ResourceQuota
             | Self::PersistentVolume
-            | Self::PersistentVolumeClaim => "",
+            | Self::PersistentVolumeClaim
+            | Self::Service
+            | Self::ReplicationController => "",
+            Self::ReplicaSet | Self::StatefulSet => "apps",
             Self::PodGroup | Self::Queue => "scheduling.volcano.sh",
             Self::HyperNode => "topology.volcano.sh",
             Self::PriorityClass => "scheduling.k8s.io",
@@ -120,6 +139,10 @@ impl ObjectKind {
             Self::PersistentVolumeClaim => "persistentvolumeclaims",
             Self::StorageClass => "storageclasses",
             Self::CsiNode => "csinodes",
+            Self::Service => "services",
+            Self::ReplicationController => "replicationcontrollers",
+            Self::ReplicaSet => "replicasets",
+            Self::StatefulSet => "statefulsets",
             Self::Numatopology => "numatopologies",
         }
     }
@@ -133,6 +156,10 @@ impl ObjectKind {
                 | Self::PodDisruptionBudget
                 | Self::ResourceQuota
                 | Self::PersistentVolumeClaim
+                | Self::Service
+                | Self::ReplicationController
+                | Self::ReplicaSet
+                | Self::StatefulSet
         )
     }
 

@@ -18,6 +18,7 @@ mod hypernode;
 mod priority_class;
 mod volume;
 mod disruption_budget;
+mod pod_set;
 
 use std::collections::BTreeMap;
 
@@ -40,6 +41,10 @@ pub use pod::{
     Affinity, ClaimSource, ClaimTemplate, Container, EphemeralSource, NodeAffinity, NodeSelector,
     Pod, PodCondition, PodSpec, PodStatus, PreferredTerm, Resources, SchedulingGate, Toleration,
     Volume,
+};
+pub use pod_set::{
+    ReplicaSet, ReplicasSpec, ReplicationController, ReplicationControllerSpec, Service,
+    ServiceSpec, StatefulSet,
 };
 pub use podgroup::{
     NetworkTopology, PodGroup, PodGroupCondition, PodGroupSpec, PodGroupStatus, SubGroupPolicy,
@@ -85,8 +90,14 @@ pub struct Metadata {
 
 /// An object another one belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct OwnerReference {
+    /// API group and version of the owner.
+    pub api_version: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its name, in the same namespace.
+    pub name: String,
     /// Uid of the owner.
     pub uid: String,
     /// Is it the one that made it?
@@ -122,6 +133,14 @@ pub enum Object {
     ResourceQuota(Box<ResourceQuota>),
     /// A disruption budget.
     PodDisruptionBudget(Box<PodDisruptionBudget>),
+    /// A Service.
+    Service(Box<Service>),
+    /// A controller of the first generation.
+    ReplicationController(Box<ReplicationController>),
+    /// A controller of equal pods.
+    ReplicaSet(Box<ReplicaSet>),
+    /// A controller of numbered pods.
+    StatefulSet(Box<StatefulSet>),
     /// An object of a kind that is understood but that no rule reads yet.
     Inert {
         /// Its kind.
@@ -148,6 +167,10 @@ impl Object {
             Self::CsiNode(_) => ObjectKind::CsiNode,
             Self::ResourceQuota(_) => ObjectKind::ResourceQuota,
             Self::PodDisruptionBudget(_) => ObjectKind::PodDisruptionBudget,
+            Self::Service(_) => ObjectKind::Service,
+            Self::ReplicationController(_) => ObjectKind::ReplicationController,
+            Self::ReplicaSet(_) => ObjectKind::ReplicaSet,
+            Self::StatefulSet(_) => ObjectKind::StatefulSet,
             Self::Inert { kind, .. } => *kind,
         }
     }
@@ -181,6 +204,10 @@ impl Object {
             Self::CsiNode(object) => Some(&object.metadata),
             Self::ResourceQuota(object) => Some(&object.metadata),
             Self::PodDisruptionBudget(object) => Some(&object.metadata),
+            Self::Service(object) => Some(&object.metadata),
+            Self::ReplicationController(object) => Some(&object.metadata),
+            Self::ReplicaSet(object) => Some(&object.metadata),
+            Self::StatefulSet(object) => Some(&object.metadata),
             Self::Inert { .. } => None,
         }
     }
@@ -201,6 +228,10 @@ impl Object {
             Self::CsiNode(object) => Some(&mut object.metadata),
             Self::ResourceQuota(object) => Some(&mut object.metadata),
             Self::PodDisruptionBudget(object) => Some(&mut object.metadata),
+            Self::Service(object) => Some(&mut object.metadata),
+            Self::ReplicationController(object) => Some(&mut object.metadata),
+            Self::ReplicaSet(object) => Some(&mut object.metadata),
+            Self::StatefulSet(object) => Some(&mut object.metadata),
             Self::Inert { .. } => None,
         }
     }

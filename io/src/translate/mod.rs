@@ -15,6 +15,7 @@ mod domain;
 mod priority;
 mod volume;
 mod budget;
+mod pod_set;
 mod images;
 mod hierarchy;
 mod nodegroup;
@@ -108,6 +109,10 @@ impl TranslateError {
             ObjectKind::CsiNode => ObjectRef::CsiNode(key.name),
             ObjectKind::ResourceQuota => ObjectRef::Quota(key),
             ObjectKind::PodDisruptionBudget => ObjectRef::DisruptionBudget(key),
+            ObjectKind::Service
+            | ObjectKind::ReplicationController
+            | ObjectKind::ReplicaSet
+            | ObjectKind::StatefulSet => ObjectRef::PodSet(pod_set::set_of(self.kind, &key)?),
             ObjectKind::Numatopology => return None,
         };
         let reason = format!("{}: {}", self.field, self.problem);
@@ -138,6 +143,10 @@ pub fn translate(
         Object::PodDisruptionBudget(budget) => {
             ClusterDelta::DisruptionBudget(Box::new(budget::facts(budget)?))
         }
+        Object::Service(object) => pod_set::service(object)?,
+        Object::ReplicationController(object) => pod_set::replication_controller(object)?,
+        Object::ReplicaSet(object) => pod_set::replica_set(object)?,
+        Object::StatefulSet(object) => pod_set::stateful_set(object)?,
         Object::Inert { .. } => return Ok(None),
     }))
 }
@@ -159,6 +168,10 @@ pub fn gone(kind: ObjectKind, key: &ObjectKey) -> Option<ClusterDelta> {
         ObjectKind::CsiNode => Some(ClusterDelta::CsiNodeGone(key.name)),
         ObjectKind::ResourceQuota => Some(ClusterDelta::QuotaGone(key)),
         ObjectKind::PodDisruptionBudget => Some(ClusterDelta::DisruptionBudgetGone(key)),
+        ObjectKind::Service
+        | ObjectKind::ReplicationController
+        | ObjectKind::ReplicaSet
+        | ObjectKind::StatefulSet => pod_set::set_of(kind, &key).map(ClusterDelta::PodSetGone),
         ObjectKind::Numatopology => None,
     }
 }

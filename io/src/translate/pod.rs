@@ -6,8 +6,8 @@ use muster_core::ids::Name;
 
 use super::about::{About, annotation_or_label, pairs, preemptable};
 use super::{
-    Fault, OwnerRule, TranslateError, images, near, node, priority, request, selector, strategy,
-    volume,
+    Fault, OwnerRule, TranslateError, images, near, node, pod_set, priority, request, selector,
+    strategy, volume,
 };
 use crate::objects::{self, Metadata, ObjectKind, Pod};
 
@@ -60,7 +60,7 @@ pub(super) fn facts(pod: &Pod, owner: &OwnerRule) -> Result<PodFacts, TranslateE
         constraints: placed_or(node_name, constraints(&about, pod))?,
         claims: volume::claims_of(&about, pod)?,
         labels: pairs(&metadata.labels),
-        owner: None,
+        owner: pod_set::owner(metadata),
         gates: gates.collect(),
         phase: phase(&about, pod.status.phase.as_deref())?,
         node: about.optional_name("spec.nodeName", node_name)?,

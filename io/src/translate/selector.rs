@@ -1,5 +1,7 @@
 //! Selectors: operators checked, values checked against them.
 
+use std::collections::BTreeMap;
+
 use muster_core::delta::{NodeTerm, Operator, Requirement};
 use muster_core::ids::Name;
 
@@ -63,17 +65,27 @@ pub(super) fn label_selector(
     selector: &LabelSelector,
     field: &str,
 ) -> Result<Vec<Requirement>, TranslateError> {
-    let exact = selector.match_labels.iter().map(|(key, value)| {
-        let field = || format!("{field}.matchLabels");
-        check_key(about, key, field)?;
-        check_value(about, value, || format!("{}[{key:?}]", field()))?;
+    let mut all = exact_labels(about, &selector.match_labels, &format!("{field}.matchLabels"))?;
+    for (at, entry) in selector.match_expressions.iter().enumerate() {
+        let field = || format!("{field}.matchExpressions[{at}]");
+        all.push(requirement(about, entry, Dialect::Label, field)?);
+    }
+    Ok(all)
+}
+
+/// Labels that must have exactly these values.
+pub(super) fn exact_labels(
+    about: &About<'_>,
+    labels: &BTreeMap<String, String>,
+    field: &str,
+) -> Result<Vec<Requirement>, TranslateError> {
+    let exact = labels.iter().map(|(key, value)| {
+        check_key(about, key, || field.to_owned())?;
+        check_value(about, value, || format!("{field}[{key:?}]"))?;
         let values = vec![value.as_str().into()];
         Ok(Requirement { key: key.as_str().into(), operator: Operator::In, values })
     });
-    let further = selector.match_expressions.iter().enumerate().map(|(at, entry)| {
-        requirement(about, entry, Dialect::Label, || format!("{field}.matchExpressions[{at}]"))
-    });
-    exact.chain(further).collect()
+    exact.collect()
 }
 
 fn requirement(

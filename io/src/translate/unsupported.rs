@@ -23,7 +23,11 @@ pub fn unsupported(object: &Object) -> Vec<String> {
         | Object::PersistentVolumeClaim(_)
         | Object::StorageClass(_)
         | Object::CsiNode(_)
-        | Object::PodDisruptionBudget(_) => Vec::new(),
+        | Object::PodDisruptionBudget(_)
+        | Object::Service(_)
+        | Object::ReplicationController(_)
+        | Object::ReplicaSet(_)
+        | Object::StatefulSet(_) => Vec::new(),
     }
 }
 

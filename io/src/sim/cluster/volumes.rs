@@ -140,8 +140,13 @@ impl Cluster {
     pub(super) fn make_claims(&mut self, pod: &ObjectKey, at_ms: i64) {
         let Some(pod) = self.store.pod(pod) else { return };
         let metadata = &pod.metadata;
-        let owner =
-            OwnerReference { uid: metadata.uid.clone().unwrap_or_default(), controller: true };
+        let owner = OwnerReference {
+            api_version: ObjectKind::Pod.version().to_owned(),
+            kind: ObjectKind::Pod.name().to_owned(),
+            name: metadata.name.clone(),
+            uid: metadata.uid.clone().unwrap_or_default(),
+            controller: true,
+        };
         let mut claims = Vec::new();
         for volume in &pod.spec.volumes {
             let template = volume.ephemeral.as_ref().and_then(|e| e.volume_claim_template.as_ref());

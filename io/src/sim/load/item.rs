@@ -106,6 +106,10 @@ fn object(
         ObjectKind::CsiNode => Object::CsiNode(decode(value)?),
         ObjectKind::ResourceQuota => Object::ResourceQuota(decode(value)?),
         ObjectKind::PodDisruptionBudget => Object::PodDisruptionBudget(decode(value)?),
+        ObjectKind::Service => Object::Service(decode(value)?),
+        ObjectKind::ReplicationController => Object::ReplicationController(decode(value)?),
+        ObjectKind::ReplicaSet => Object::ReplicaSet(decode(value)?),
+        ObjectKind::StatefulSet => Object::StatefulSet(decode(value)?),
         ObjectKind::Numatopology => return inert(kind, value),
     };
     check(&object, owner)?;

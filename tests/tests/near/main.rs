@@ -2,7 +2,10 @@
 //! looks at every other pod.
 //!
 //! Every decision must be legal by the twin when it is made, and a pod may only be left waiting when
-//! the twin finds no node for it either.
+//! the twin finds no node for it either. `kin` has a twin of the spread pods get by default.
+
+mod kin;
+mod cost;
 
 use muster_core::delta::{
     ClusterDelta, Heed, HostPort, NamespaceFacts, NearFacts, NearTerm, NodeFacts, Operator,
