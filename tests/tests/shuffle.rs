@@ -298,6 +298,9 @@ fn a_pod_whose_bind_is_under_way_is_left_alone() {
     assert_eq!(scheduler.audit(), Vec::<String>::new());
 }
 
+const ZERO: &[&str] = &["default/a-w-0"];
+const ONE_TWO: &[&str] = &["default/a-w-1", "default/a-w-2"];
+
 #[test]
 fn plugins_of_a_tier_add_up_and_the_first_tier_with_a_proposal_decides() {
     let objects = "\
@@ -310,8 +313,6 @@ fn plugins_of_a_tier_add_up_and_the_first_tier_with_a_proposal_decides() {
         evicted(&play(&scenario(PLAIN, "cycles: 1", objects), &guests))
     };
     let [zero, one, two] = ["default/a-w-0", "default/a-w-1", "default/a-w-2"];
-    const ZERO: &[&str] = &["default/a-w-0"];
-    const ONE_TWO: &[&str] = &["default/a-w-1", "default/a-w-2"];
     assert_eq!(moved(&[(0, ZERO), (0, ONE_TWO)]), [two, one, zero]);
     assert_eq!(moved(&[(0, ZERO), (1, ONE_TWO)]), [zero]);
     assert_eq!(moved(&[(0, &["default/nobody"]), (1, ONE_TWO)]), [two, one]);
