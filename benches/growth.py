@@ -25,14 +25,14 @@ SWEEPS = [
         "title": "nodes",
         "option": "--nodes",
         "sizes": [1_000, 3_000, 10_000, 30_000, 100_000],
-        "fixed": {"--gangs": 10, "--members": 100},
+        "fixed": {"--gangs": 10, "--members": 100, "--classes": 3},
         "lines": [("cycleMs", "1,000 pods placed", "ms"), ("delta100CycleUs", "100 pods changed", "us")],
     },
     {
         "title": "running pods",
         "option": "--running",
         "sizes": [10_000, 30_000, 100_000, 300_000, 1_000_000],
-        "fixed": {"--nodes": 100_000, "--gangs": 10, "--members": 100, "--queues": 4},
+        "fixed": {"--nodes": 100_000, "--gangs": 10, "--members": 100, "--classes": 3, "--queues": 4},
         "lines": [("ingestMs", "taking all in", "ms"), ("delta100CycleUs", "100 pods changed", "us")],
     },
     {
@@ -46,11 +46,12 @@ SWEEPS = [
         "title": "queues (10,000 pods, 5,000 nodes)",
         "option": "--queues",
         "sizes": [1, 10, 100, 1_000],
-        "fixed": {"--nodes": 5_000, "--gangs": 1_000, "--members": 10},
+        "fixed": {"--nodes": 5_000, "--gangs": 1_000, "--members": 10, "--classes": 3},
         "lines": [("cycleMs", "10,000 pods placed", "ms"), ("delta100CycleUs", "100 pods changed", "us")],
     },
 ]
 
+CARGO = ["cargo", "run", "--release", "-q", "-p", "muster-benches", "--bin", "scale", "--"]
 # Everything by this much smaller, to see that it works.
 SMOKE = 100
 MILLIS = {"ms": 1.0, "us": 1e-3}
@@ -58,14 +59,13 @@ COLOURS = ["#0b6e99", "#c2571a"]
 PANEL, MARGIN = (380, 260), (64, 40)
 
 
-def measure(sweep, shrink):
+def measure(sweep, shrink, program):
     """One run of `scale` for each size."""
     runs = []
     for size in sweep["sizes"]:
         options = {**sweep["fixed"], sweep["option"]: size}
         words = [word for name, value in options.items() for word in (name, str(max(1, value // shrink)))]
-        command = ["cargo", "run", "--release", "-q", "-p", "muster-benches", "--bin", "scale", "--"]
-        done = subprocess.run(command + words + ["-o", "json"], cwd=ROOT, capture_output=True, text=True)
+        done = subprocess.run(program + words + ["-o", "json"], cwd=ROOT, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"scale {' '.join(words)} failed:\n{done.stderr}")
         runs.append({"size": max(1, size // shrink), **json.loads(done.stdout)})
@@ -142,6 +142,7 @@ def draw(results, file):
 def main():
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--smoke", action="store_true", help="tiny sizes")
+    words.add_argument("--program", help="a `scale` that is built already")
     words.add_argument("--keep", type=pathlib.Path, help="write the figures to this file")
     words.add_argument("--from", dest="known", type=pathlib.Path, help="draw figures kept before")
     words.add_argument("--out", type=pathlib.Path, default=ROOT / "docs" / "growth.svg", help="the drawing")
@@ -149,7 +150,8 @@ def main():
     if said.known:
         figures = json.loads(said.known.read_text(encoding="utf-8"))
     else:
-        figures = [measure(sweep, SMOKE if said.smoke else 1) for sweep in SWEEPS]
+        program = [said.program] if said.program else CARGO
+        figures = [measure(sweep, SMOKE if said.smoke else 1, program) for sweep in SWEEPS]
     if said.keep:
         said.keep.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     results = list(zip(SWEEPS, figures))

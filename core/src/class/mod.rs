@@ -1,6 +1,7 @@
 //! Classes of tasks that no rule can tell apart, so that a thousand-pod gang costs one scan.
 
 mod selector;
+mod sight;
 mod ranking;
 mod rankings;
 mod cells;

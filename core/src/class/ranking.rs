@@ -11,14 +11,14 @@ use rayon::prelude::*;
 
 use super::cells::Cells;
 use super::nest::Nest;
+use super::sight::{Sight, pairing_of};
 use super::tree::{CLOSED, Tournament};
 use super::{Class, Classes};
 use crate::config::Tuning;
-use crate::kernel::fit::{self, Fit};
+use crate::kernel::fit::Fit;
 use crate::near::{News, Surroundings};
-use crate::policy::{Bar, Pairing, Point, Policies};
-use crate::resource::Tail;
-use crate::world::{Around, ChangeLog, LogMark, NodeColumns, NodeTails, Oddities, Symbols};
+use crate::policy::{Bar, Point, Policies};
+use crate::world::{Around, ChangeLog, LogMark, NodeColumns, Symbols};
 
 /// What a ranking is made from, besides the nodes.
 #[derive(Clone, Copy)]
@@ -330,128 +330,6 @@ fn row_bar(bars: &[Bar], near: &Surroundings, row: u32) -> Bar {
     let mut bar = bars[row as usize];
     near.judge_row(row as usize, &mut bar);
     bar
-}
-
-/// A row among others, the better the greater.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Standing {
-    rank: i64,
-    ordinal: Reverse<u32>,
-    row: u32,
-}
-
-/// A class and all nodes.
-fn pairing_of<'a>(class: &'a Class, nodes: NodeColumns<'a>, rules: Rules<'a>) -> Pairing<'a> {
-    let odd = Oddities::default();
-    Pairing { class, nodes, odd, symbols: rules.symbols, around: rules.around }
-}
-
-/// What rows are looked at with.
-struct Sight<'a> {
-    scales: &'a [I64Vec2],
-    policies: &'a Policies,
-    near: Option<&'a Surroundings>,
-    ordinals: &'a [u32],
-}
-
-impl Sight<'_> {
-    /// Fills ranks and bars of rows from `first` on, some at a time: what one rule has read is still
-    /// at hand for the next. The best of them, if any may serve.
-    fn look_at(
-        &self,
-        whole: &Pairing<'_>,
-        first: usize,
-        ranks: &mut [i64],
-        bars: &mut [Bar],
-    ) -> Option<Standing> {
-        let mut best = None;
-        let runs = ranks.chunks_mut(RUN_ROWS).zip(bars.chunks_mut(RUN_ROWS));
-        for (first, (ranks, bars)) in (first..).step_by(RUN_ROWS).zip(runs) {
-            self.look_at_run(&whole.rows(first..first + ranks.len()), first, ranks, bars);
-            best = best.max(self.first_of(first, ranks, best));
-        }
-        best
-    }
-
-    fn look_at_run(
-        &self,
-        pairing: &Pairing<'_>,
-        first: usize,
-        ranks: &mut [i64],
-        bars: &mut [Bar],
-    ) {
-        bars.fill(Bar::OPEN);
-        self.policies.filter(pairing, bars);
-        ranks.fill(0);
-        self.policies.score(pairing, self.scales, ranks);
-        let mut grades = [Fit::None; RUN_ROWS];
-        let grades = &mut grades[..ranks.len()];
-        grade(pairing, grades);
-        if let Some(near) = self.near {
-            let rows = bars.iter().zip(ranks.iter_mut()).zip(grades.iter_mut());
-            for (row, ((&bar, score), grade)) in (first..).zip(rows) {
-                let mut bar = bar;
-                near.judge_row(row, &mut bar);
-                *score += near.score_row(row);
-                *grade = bar.limit(*grade);
-            }
-        } else {
-            let rows = bars.iter().zip(grades.iter_mut());
-            rows.filter(|(bar, _)| **bar != Bar::OPEN).for_each(|(bar, grade)| {
-                *grade = bar.limit(*grade);
-            });
-        }
-        for (rank, &grade) in ranks.iter_mut().zip(&*grades) {
-            let open = rank_of(grade, *rank);
-            *rank = if grade == Fit::None { CLOSED } else { open };
-        }
-    }
-
-    /// The best of a run, if it may serve and is not worse than the best so far.
-    fn first_of(&self, first: usize, ranks: &[i64], best: Option<Standing>) -> Option<Standing> {
-        let rank = ranks.iter().copied().max().filter(|&rank| rank != CLOSED)?;
-        if best.is_some_and(|best| best.rank > rank) {
-            return None;
-        }
-        // Many nodes of a new cluster are equal: no branch to guess here either.
-        let ordinals = &self.ordinals[first..first + ranks.len()];
-        let mut least = i64::MAX;
-        for (at, (&other, &ordinal)) in (0_i64..).zip(ranks.iter().zip(ordinals)) {
-            let place = (i64::from(ordinal) << 32) | at;
-            least = least.min(if other == rank { place } else { i64::MAX });
-        }
-        let (ordinal, at) = ((least >> 32) as u32, least as u32);
-        Some(Standing { rank, ordinal: Reverse(ordinal), row: first as u32 + at })
-    }
-}
-
-/// Rows looked at together: their room is a small part of a core's first cache.
-const RUN_ROWS: usize = 128;
-
-/// How the request of a class fits each row.
-fn grade(pairing: &Pairing<'_>, grades: &mut [Fit]) {
-    let (request, nodes) = (&pairing.class.request, &pairing.nodes);
-    if pairing.odd.any(Oddities::MOVING) {
-        fit::grade(&request.hot, nodes.idle, nodes.releasing, nodes.pipelined, grades);
-    } else {
-        fit::grade_at_rest(&request.hot, nodes.idle, grades);
-    }
-    if !request.tail.is_empty() {
-        for (grade, tails) in grades.iter_mut().zip(nodes.tails) {
-            *grade = (*grade).min(grade_tail(&request.tail, tails));
-        }
-    }
-}
-
-fn grade_tail(request: &Tail, node: &NodeTails) -> Fit {
-    let mut future = node.idle.clone();
-    future.add(&node.releasing);
-    future.sub(&node.pipelined);
-    match (request.fits(&future), request.fits(&node.idle)) {
-        (false, _) => Fit::None,
-        (true, false) => Fit::Future,
-        (true, true) => Fit::Idle,
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 //! the twin finds no node for it either. `kin` has a twin of the spread pods get by default.
 
 mod kin;
-mod cost;
 
 use muster_core::delta::{
     ClusterDelta, Heed, HostPort, NamespaceFacts, NearFacts, NearTerm, NodeFacts, Operator,
