@@ -141,7 +141,9 @@ fn capacity(c: &mut Criterion, columns: &Columns) {
     let (rows, idle, none) = (columns.idle.len(), &columns.idle, Lanes::ZERO);
     let all = |slots: &mut Slots| {
         *slots = Slots::default();
-        idle.iter().for_each(|idle| slots.add(slots::slots(&REQUEST, idle, &none, &none)));
+        for idle in idle {
+            slots.add(slots::slots(&REQUEST, idle, &none, &none));
+        }
     };
     let mut total = Slots::default();
     all(&mut total);

@@ -96,11 +96,12 @@ impl Lived {
     /// that matters.
     fn burst(&mut self, events: usize) -> Duration {
         self.round += 1;
-        let phase = if self.round % 2 == 0 { PodPhase::Running } else { PodPhase::Succeeded };
+        let phase =
+            if self.round.is_multiple_of(2) { PodPhase::Running } else { PodPhase::Succeeded };
         let told = (0..events).filter_map(|index| {
             let pod = running_pod(ROUNDS * CHURN + index);
             self.echo.change(&pod, |facts| {
-                if index % 2 == 0 {
+                if index.is_multiple_of(2) {
                     facts.phase = phase;
                 }
             })

@@ -43,16 +43,16 @@ impl Policy for Mover {
     }
 
     fn victim_tasks(&self, cluster: &Cluster<'_, '_>, now: TimeMs, all: &[Entity]) -> Proposal {
-        let named = |names: &[&str], task: Entity| {
-            names.contains(&&*cluster.task(task).identity.key.to_string())
+        let is_named = |pods: &[&str], task: Entity| {
+            pods.contains(&&*cluster.task(task).identity.key.to_string())
         };
         let is_wanted = |task: &Entity| match self.1 {
             Wants::Off(node) => {
                 let on = cluster.task(*task).status().1;
                 on.is_some_and(|on| &*cluster.node(on).identity.name == node)
             }
-            Wants::These(names) => named(names, *task),
-            Wants::After(time, names) => now.0 >= time && named(names, *task),
+            Wants::These(pods) => is_named(pods, *task),
+            Wants::After(time, pods) => now.0 >= time && is_named(pods, *task),
         };
         let again = match self.1 {
             Wants::After(time, _) => Some(TimeMs(time)),

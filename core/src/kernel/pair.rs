@@ -71,12 +71,11 @@ pub fn score(
     }
     // Mostly a single row that has changed: it is taken as four of the same.
     for ((used, whole), out) in used_rest.iter().zip(wholes_rest).zip(out_rest) {
-        match four(&[*used; ROWS], &[*whole; ROWS], &[*out; ROWS]) {
-            Some([sum, ..]) => *out = sum,
-            None => {
-                let (columns, out) = ((slice::from_ref(used), slice::from_ref(whole)), out);
-                one_by_one(request, lanes, weights, columns, slice::from_mut(out));
-            }
+        if let Some([sum, ..]) = four(&[*used; ROWS], &[*whole; ROWS], &[*out; ROWS]) {
+            *out = sum;
+        } else {
+            let columns = (slice::from_ref(used), slice::from_ref(whole));
+            one_by_one(request, lanes, weights, columns, slice::from_mut(out));
         }
     }
 }
@@ -124,7 +123,9 @@ fn one_by_one(
     out: &mut [i64],
 ) {
     let mut both = [0; LANES];
-    lanes.iter().for_each(|&lane| both[lane] = 1);
+    for lane in lanes {
+        both[lane] = 1;
+    }
     let rows = used.chunks(ROWS).zip(allocatable.chunks(ROWS)).zip(out.chunks_mut(ROWS));
     for ((used, allocatable), out) in rows {
         let mut more = [0; ROWS];

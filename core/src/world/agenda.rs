@@ -105,12 +105,16 @@ mod tests {
     fn whoever_was_written_since_a_mark_is_found() {
         let job = |index| Entity::from_raw_u32(index).expect("not the last number");
         let mut agenda = Agenda::default();
-        [5, 7].into_iter().for_each(|index| agenda.note(job(index)));
+        for index in [5, 7] {
+            agenda.note(job(index));
+        }
         let mark = agenda.mark();
         // The same job as last time leaves no new entry.
         agenda.note(job(7));
         assert_eq!(agenda.since(mark), [job(7)]);
-        [9, 8, 9].into_iter().for_each(|index| agenda.note(job(index)));
+        for index in [9, 8, 9] {
+            agenda.note(job(index));
+        }
         let mut since = vec![job(7), job(8), job(9)];
         since.sort_unstable();
         assert_eq!(agenda.since(mark), since);

@@ -271,7 +271,7 @@ mod tests {
     use super::*;
 
     fn observed(phase: PodPhase, node: Option<Entity>, deleting: bool) -> Observed {
-        Observed { phase, node, deleting, ..Observed::default() }
+        Observed { phase, node, deleting }
     }
 
     #[test]

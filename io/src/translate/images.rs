@@ -10,7 +10,7 @@ pub(super) fn of_pod(spec: &PodSpec) -> Vec<Name> {
     let containers = spec.init_containers.iter().chain(&spec.containers);
     let mut images: Vec<Name> = containers.map(|container| tagged(&container.image)).collect();
     images.sort();
-    if images.iter().all(|image| image.is_empty()) { Vec::new() } else { images }
+    if images.iter().all(Name::is_empty) { Vec::new() } else { images }
 }
 
 /// The name as nodes report it: with the tag `latest` where it has neither tag nor digest.

@@ -108,7 +108,7 @@ impl Twin {
 /// The binary logarithm of so many values and two more, in parts of 256, straight between powers.
 fn weight(values: usize) -> i64 {
     let number = values as i64 + 2;
-    let below = (0..).map(|bits| 1_i64 << bits).take_while(|power| *power <= number).last();
+    let below = (0..63).map(|bits| 1_i64 << bits).take_while(|power| *power <= number).last();
     let below = below.expect("1 is a power");
     256 * i64::from(below.trailing_zeros()) + 256 * (number - below) / below
 }

@@ -238,10 +238,14 @@ impl Tree {
         let children: Vec<Standing> =
             branch.children.iter().map(|&child| self.branches[child].standing()).collect();
         (branch.wanting, branch.hungry) = (0, BTreeMap::new());
-        children.iter().for_each(|child| branch.count_in(child));
+        for child in &children {
+            branch.count_in(child);
+        }
         branch.held = ResourceVec::default();
         let level = branch.level();
-        children.iter().for_each(|child| branch.held.add(&child.evened(level)));
+        for child in &children {
+            branch.held.add(&child.evened(level));
+        }
         self.branches[at] = branch;
     }
 
