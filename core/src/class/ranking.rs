@@ -133,9 +133,9 @@ impl Ranking {
         self.mark = Some(log.mark());
     }
 
-    /// The part of all rows from which on a scan is cheaper than looking at rows one by one: a row by
-    /// itself costs as much as about twenty in a run. Where rows are sorted into cells or domains a scan
-    /// sorts them anew, which costs more.
+    /// The part of all rows from which on a scan is taken to be cheaper than looking at rows one by one.
+    /// A sixteenth is less than half the time of one half for a thousand classes of ten pods; nobody has
+    /// looked for the best. Where rows are sorted into cells or domains a scan sorts them anew, too.
     fn rescan_part(&self) -> usize {
         if self.near.is_none() && self.nest.is_none() { 16 } else { 2 }
     }
