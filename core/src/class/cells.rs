@@ -141,7 +141,7 @@ impl Cells {
 
     /// The best row of all.
     pub(super) fn best(&self) -> Option<u32> {
-        let cell = self.top.best(&self.ranks)?;
+        let cell = self.top.best()?;
         self.list[cell as usize].champion_row()
     }
 
@@ -169,7 +169,7 @@ impl Cell {
     fn choose(&self, row_bar: &impl Fn(u32) -> Bar) -> Option<u32> {
         let rank = |at: u32| self.rank(at as usize, row_bar);
         if self.bar.now == Obstacle::None || self.bar.later != Obstacle::None {
-            return self.tree.best(&self.ranks).filter(|&best| rank(best) != CLOSED);
+            return self.tree.best().filter(|&best| rank(best) != CLOSED);
         }
         // Nothing can be had here before pods have left: free room counts for no more than room to
         // come, and rows with a rule of their own about what comes later are closed. The tournament

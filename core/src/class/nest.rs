@@ -131,7 +131,7 @@ impl Nest {
         let mut at = self.knots.len().checked_sub(1)?;
         loop {
             let knot = &self.knots[at];
-            match knot.entries[knot.tree.best(&knot.ranks)? as usize] {
+            match knot.entries[knot.tree.best()? as usize] {
                 Entry::Row(row) => return Some(row),
                 Entry::Domain(inner) => at = inner as usize,
             }
@@ -154,7 +154,7 @@ impl Nest {
     fn tell_parent(&mut self, tree: &Knots, at: usize) -> bool {
         let Some(parent) = tree.parent(at) else { return false };
         let knot = &self.knots[at];
-        let (rank, ordinal) = match knot.tree.best(&knot.ranks) {
+        let (rank, ordinal) = match knot.tree.best() {
             Some(best) => {
                 (lift(knot.ranks[best as usize], knot.score), knot.ordinals[best as usize])
             }

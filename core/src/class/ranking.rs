@@ -69,7 +69,12 @@ pub struct Ranking {
     nest: Option<Box<Nest>>,
     /// Which drawing of the tree of domains it rests on.
     drawn: u64,
+    /// Rows that are looked at again.
+    changed: Vec<u32>,
 }
+
+/// Rows this close are looked at in one go with what lies between: that costs less than another look.
+const NEARBY_ROWS: u32 = 8;
 
 /// A grade outweighs any score: room that is free goes before room that will be.
 const GRADE_SHIFT: u32 = 56;
@@ -155,17 +160,7 @@ impl Ranking {
             self.scan(class, nodes, rules);
             return;
         }
-        let mut last = None;
-        for &row in changed {
-            // A placement notes its row several times in a row.
-            if last.replace(row) != Some(row) {
-                self.look_again(row as usize, class, nodes, rules);
-            }
-        }
-        let plain = self.nest.is_none() && self.cells.is_none();
-        if plain && !changed.is_empty() && !self.tree.is_played() {
-            self.tree.rebuild(&self.ranks, &self.ordinals);
-        }
+        self.look_again(changed, class, nodes, rules);
         if let Some(nest) = &mut self.nest {
             nest.settle(class, rules.policies, rules.around.domains);
         }
@@ -219,25 +214,81 @@ impl Ranking {
         });
     }
 
-    fn look_again(&mut self, row: usize, class: &Class, nodes: NodeColumns<'_>, rules: Rules<'_>) {
-        let (ranks, bars) = (&mut self.ranks[row..=row], &mut self.bars[row..=row]);
-        let before = ranks[0];
-        let sight = Sight {
-            scales: &self.scales,
-            policies: rules.policies,
-            near: self.near.as_deref(),
-            ordinals: &self.ordinals,
-        };
-        sight.look_at(&pairing_of(class, nodes, rules), row, ranks, bars);
-        if let Some(nest) = &mut self.nest {
-            nest.set(class, rules.policies, rules.around.domains, row, self.ranks[row]);
-            return;
+    /// Looks at rows that changed.
+    fn look_again(
+        &mut self,
+        changed: &[u32],
+        class: &Class,
+        nodes: NodeColumns<'_>,
+        rules: Rules<'_>,
+    ) {
+        let mut rows = std::mem::take(&mut self.changed);
+        rows.clear();
+        rows.extend_from_slice(changed);
+        if rows.len() > 1 {
+            // A row is noted whenever it changes, and many at once often lie side by side.
+            rows.sort_unstable();
+            rows.dedup();
         }
-        match &mut self.cells {
-            Some(cells) => cells.set(row as u32, self.ranks[row]),
-            None if self.ranks[row] == before || !self.tree.is_played() => {}
-            None => self.tree.mend(row, &self.ranks, &self.ordinals),
+        let whole = pairing_of(class, nodes, rules);
+        for run in rows.chunk_by(|a, b| b - a <= NEARBY_ROWS) {
+            let rows = run[0] as usize..=run[run.len() - 1] as usize;
+            let (ranks, bars) = (&mut self.ranks[rows.clone()], &mut self.bars[rows]);
+            let sight = Sight {
+                scales: &self.scales,
+                policies: rules.policies,
+                near: self.near.as_deref(),
+                ordinals: &self.ordinals,
+            };
+            sight.look_at(&whole, run[0] as usize, ranks, bars);
         }
+        match (&mut self.nest, &mut self.cells) {
+            (Some(nest), _) => {
+                for row in rows.iter().map(|&row| row as usize) {
+                    nest.set(class, rules.policies, rules.around.domains, row, self.ranks[row]);
+                }
+            }
+            (None, Some(cells)) => {
+                for &row in &rows {
+                    cells.set(row, self.ranks[row as usize]);
+                }
+            }
+            (None, None) if rows.is_empty() => {}
+            (None, None) if self.tree.is_played() => {
+                self.tree.mend_all(&rows, &self.ranks, &self.ordinals);
+            }
+            (None, None) => self.tree.rebuild(&self.ranks, &self.ordinals),
+        }
+        self.changed = rows;
+    }
+
+    /// Does a row that changes change the rank of that row and nothing else?
+    pub(super) fn is_plain(&self) -> bool {
+        self.near.is_none() && self.nest.is_none() && self.group_room.is_empty()
+    }
+
+    /// Makes ready for rows that change one by one.
+    pub(super) fn play(&mut self) {
+        if !self.tree.is_played() {
+            self.tree.rebuild(&self.ranks, &self.ordinals);
+        }
+    }
+
+    /// Looks at a row again that has changed. Whoever does so for all that change says in the end
+    /// how far it has [come](Self::catch_up).
+    pub(crate) fn renew(
+        &mut self,
+        row: u32,
+        class: &Class,
+        nodes: NodeColumns<'_>,
+        rules: Rules<'_>,
+    ) {
+        self.look_again(&[row], class, nodes, rules);
+    }
+
+    /// Notes that all changes up to the mark have been looked at.
+    pub(crate) fn catch_up(&mut self, mark: LogMark) {
+        self.mark = Some(mark);
     }
 
     /// Starts anew and keeps the memory: the next question looks at every row.
@@ -247,10 +298,10 @@ impl Ranking {
         (self.near, self.cells, self.nest) = (None, None, None);
     }
 
-    /// Notes that it was asked for.
-    pub(super) fn note_ask(&mut self, now: u64) {
+    /// Notes that it was asked for, or will be asked so often.
+    pub(super) fn note_asks(&mut self, now: u64, asks: u32) {
         self.last_asked = now;
-        self.asks += 1;
+        self.asks = self.asks.saturating_add(asks);
     }
 
     /// When it was last asked for.
@@ -274,7 +325,7 @@ impl Ranking {
             (Some(cells), _) => cells.best(),
             (None, Some(nest)) => nest.best(),
             (None, None) if !self.tree.is_played() => self.champion,
-            (None, None) => self.tree.best(&self.ranks),
+            (None, None) => self.tree.best(),
         }
     }
 

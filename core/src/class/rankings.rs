@@ -74,10 +74,22 @@ impl Rankings {
             // Every row anew, in the same memory: what is compared is the work, not the allocator.
             ranking.reset();
         }
-        ranking.note_ask(self.asked);
+        ranking.note_asks(self.asked, 1);
         ranking.refresh(rules.classes.get(class), nodes, log, &self.ordinals.1, rules);
         self.rows = self.rows + ranking.size() - before;
         ranking
+    }
+
+    /// The up-to-date ranking of a class, for somebody who asks it so often and tells it meanwhile which
+    /// rows change; none where a row concerns others, too.
+    pub(crate) fn lend(&mut self, class: ClassId, asks: usize) -> Option<&mut Ranking> {
+        let ranking = self.by_class.get_mut(class.0 as usize)?.ranking.as_deref_mut()?;
+        if !ranking.is_plain() {
+            return None;
+        }
+        ranking.note_asks(self.asked, asks as u32);
+        ranking.play();
+        Some(ranking)
     }
 
     /// The ranking of a class as it was when it was last asked for in this turn.

@@ -60,6 +60,11 @@ impl Filling {
         Self { plots, reached: Vec::new() }
     }
 
+    /// Does the best node count, wherever it is?
+    pub(super) fn is_free(&self) -> bool {
+        self.plots.is_empty()
+    }
+
     /// The best row for a task of the class: in the first part with free room, else anywhere.
     pub(super) fn best(
         &mut self,

@@ -20,6 +20,7 @@ pub(crate) mod drive;
 pub(crate) mod worksheet;
 mod prospect;
 mod filling;
+mod stretch;
 pub(crate) mod place;
 pub(crate) mod explain;
 mod reflect;

@@ -8,6 +8,7 @@ use bevy_ecs::entity::Entity;
 use super::drive::Scene;
 use super::filling::Filling;
 use super::prospect::{Need, sift};
+use super::stretch::Stretches;
 use super::worksheet::{Open, Part, Sheet};
 use crate::class::ClassId;
 use crate::kernel::fit::Fit;
@@ -250,7 +251,19 @@ fn tasks(
     let mut short = Shortfall::default();
     let mut late = Late::default();
     let mut filling = Filling::of(scene, (job, part.subgroup), part.left(), scope.rows);
-    while let Some(task) = part.pop().or_else(|| late.next(scene, &mut short)) {
+    let mut stretches = Stretches::default();
+    let anywhere = filling.is_free() && scope.rows.is_none() && scope.enough == Enough::Ready;
+    loop {
+        if anywhere && short.is_empty() {
+            let placed = stretches.place(scene, statement, job, part);
+            short.placed += placed;
+            if placed > 0
+                && let Some(reach) = enough(scope, served(scene, job, part.subgroup))
+            {
+                return reach;
+            }
+        }
+        let Some(task) = part.pop().or_else(|| late.next(scene, &mut short)) else { break };
         let item = scene.cluster.task(task);
         let (class, held) = (item.membership.class, item.status().0 == TaskStatus::Pipelined);
         // Nothing is freed while placing, so what one task of a class did not find no other will;
@@ -378,7 +391,7 @@ fn one(
         &scene.cluster,
         &scene.names.0,
         &queue,
-        scene.classes.get(class),
+        &scene.classes.get(class).request,
     );
     if let Err(objection) = allowed {
         return Placement::Refused(objection);

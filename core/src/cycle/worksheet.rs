@@ -51,8 +51,18 @@ impl Part {
     }
 
     /// Tasks that are left, in order.
+    pub(super) fn ahead(&self) -> &[Entity] {
+        &self.tasks[self.next..]
+    }
+
+    /// The same, one by one.
     pub(super) fn left(&self) -> impl Iterator<Item = Entity> + '_ {
-        self.tasks[self.next..].iter().copied()
+        self.ahead().iter().copied()
+    }
+
+    /// Takes so many tasks off the part.
+    pub(super) fn skip(&mut self, tasks: usize) {
+        self.next = (self.next + tasks).min(self.tasks.len());
     }
 }
 

@@ -204,8 +204,8 @@ fn queue_agrees(
         let job = scene.cluster.task(task).membership.job;
         let queue = job.map(|job| scene.cluster.queue(scene.cluster.job(job).spec.queue));
         let agreed = queue.is_none_or(|queue| {
-            let class = scene.classes.get(class);
-            scene.policies.allocatable(&scene.cluster, &scene.names.0, &queue, class).is_ok()
+            let request = &scene.classes.get(class).request;
+            scene.policies.allocatable(&scene.cluster, &scene.names.0, &queue, request).is_ok()
         });
         statement.rollback(&mut scene.cluster, start);
         agreed

@@ -22,7 +22,6 @@ use bevy_ecs::entity::Entity;
 
 use super::queues::{Claims, Portion, admissible, ceilings, dues, fits};
 use super::{Admittance, Ballot, Desk, Evictor, Point, Policy};
-use crate::class::Class;
 use crate::config::{Gate, PluginConfig};
 use crate::delta::QueueState;
 use crate::resource::compare::less_equal_partly_where_asked;
@@ -119,10 +118,10 @@ impl Policy for Capacity {
         cluster: &Cluster<'_, '_>,
         names: &ResourceNames,
         queue: &QueueReadOnlyItem<'_, '_>,
-        class: &Class,
+        request: &ResourceVec,
     ) -> Result<(), Verdict> {
         self.misplaced(queue)?;
-        fits(cluster, names, queue, &class.request)
+        fits(cluster, names, queue, request)
     }
 
     fn preemptive(

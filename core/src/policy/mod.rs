@@ -384,14 +384,15 @@ pub trait Policy: Send + Sync {
         false
     }
 
-    /// May the queue take one more task of the class? The reason is the job's verdict if not; with
-    /// [`Reason::NotEnoughResources`](crate::verdict::Reason) it gives way to what nodes lack.
+    /// May the queue take so much more: what a task asks for, or several together? A queue that may
+    /// take several at once may take them one after the other. The reason is the job's verdict if not;
+    /// with [`Reason::NotEnoughResources`](crate::verdict::Reason) it gives way to what nodes lack.
     fn allocatable(
         &self,
         _cluster: &Cluster<'_, '_>,
         _names: &ResourceNames,
         _queue: &QueueReadOnlyItem<'_, '_>,
-        _class: &Class,
+        _request: &ResourceVec,
     ) -> Result<(), Verdict> {
         Ok(())
     }

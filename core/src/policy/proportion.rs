@@ -17,7 +17,6 @@ use super::queues::{
     Claim, Claims, Giving, Portion, QueueClaim, admissible, ceilings, divide, exceeds_due, fits,
 };
 use super::{Admittance, Ballot, Desk, EvictPurpose, Evictor, Point, Policy};
-use crate::class::Class;
 use crate::delta::QueueState;
 use crate::resource::{Dim, Limits, ResourceNames, ResourceVec};
 use crate::verdict::{Reason, Verdict};
@@ -74,10 +73,10 @@ impl Policy for Proportion {
         cluster: &Cluster<'_, '_>,
         names: &ResourceNames,
         queue: &QueueReadOnlyItem<'_, '_>,
-        class: &Class,
+        request: &ResourceVec,
     ) -> Result<(), Verdict> {
-        fits(cluster, names, queue, &class.request)?;
-        let Some((dim, asked)) = beyond_due(queue, &class.request, names) else { return Ok(()) };
+        fits(cluster, names, queue, request)?;
+        let Some((dim, asked)) = beyond_due(queue, request, names) else { return Ok(()) };
         let due = queue.deserved.0.as_ref().map_or(0, |due| due.values().get(dim));
         let message = format!(
             "queue {:?} is due {} {} of the cluster by its weight: {} taken, {} asked",

@@ -303,16 +303,16 @@ impl Policies {
         self.at(Point::Overused).any(|policy| policy.overused(cluster, queue))
     }
 
-    /// One more task for the queue: the first objection counts.
+    /// So much more for the queue: the first objection counts.
     pub fn allocatable(
         &self,
         cluster: &Cluster<'_, '_>,
         names: &ResourceNames,
         queue: &QueueReadOnlyItem<'_, '_>,
-        class: &Class,
+        request: &ResourceVec,
     ) -> Result<(), Verdict> {
         let mut asked = self.at(Point::Allocatable);
-        asked.try_for_each(|policy| policy.allocatable(cluster, names, queue, class))
+        asked.try_for_each(|policy| policy.allocatable(cluster, names, queue, request))
     }
 
     /// Division of the cluster: the first plugin that divides counts; none where nobody does.

@@ -87,6 +87,15 @@ impl ResourceVec {
         self.tail.sub(&other.tail);
     }
 
+    /// So many times as much; none if that is more than can be counted.
+    pub fn times(&self, count: u32) -> Option<Self> {
+        let mut product = Self::default();
+        for (dim, amount) in self.iter() {
+            product.set(dim, amount.checked_mul(i64::from(count))?);
+        }
+        Some(product)
+    }
+
     /// Does every dimension that asks for something find it in `room`?
     pub fn fits(&self, room: &Self) -> bool {
         self.hot.fits(&room.hot) && self.tail.fits(&room.tail)

@@ -4,16 +4,15 @@
 //! is one write. Checkpoints nest; a plan found on one domain can be saved and recovered after others
 //! were tried; nothing leaves the process before [`Statement::commit`].
 
+mod commit;
+
 use bevy_ecs::entity::Entity;
-use hashbrown::HashMap;
-use hashbrown::hash_map::Entry::{Occupied, Vacant};
-use rustc_hash::FxBuildHasher;
 
 use crate::ids::ObjectKey;
-use crate::intent::{Decision, DecisionOp, Intent};
 use crate::reservation::Release;
+use crate::resource::ResourceVec;
 use crate::scheduler::CycleOutcome;
-use crate::world::{Assumption, Cluster, End, LastTransaction, Pick, TaskStatus};
+use crate::world::{Assumption, Cluster, Kind, LastTransaction, Pick, Seat, TaskStatus};
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -43,7 +42,7 @@ enum Why {
     /// Room is given up.
     Released(Release),
     /// A task is evicted.
-    Evicted(Grounds),
+    Evicted(Box<Grounds>),
 }
 
 /// Why a task is evicted, and for whom.
@@ -132,7 +131,7 @@ impl Statement {
         grounds: Grounds,
     ) -> Result {
         expect_status(cluster, task, "evict", &[TaskStatus::Bound, TaskStatus::Running])?;
-        self.write(cluster, task, Some(Assumption::Evicting), Why::Evicted(grounds));
+        self.write(cluster, task, Some(Assumption::Evicting), Why::Evicted(grounds.into()));
         Ok(())
     }
 
@@ -202,24 +201,27 @@ impl Statement {
     /// Makes it so: places become binds under way, and every task whose state really changed gives
     /// its decision and its call, in the order it was first touched.
     pub fn commit(self, cluster: &mut Cluster<'_, '_>, outcome: &mut CycleOutcome) {
-        let evicts = self.log.iter().any(|entry| matches!(entry.why, Why::Evicted(_)));
-        let mut places = HashMap::with_capacity_and_hasher(self.log.len(), FxBuildHasher);
-        let mut touched: Vec<Touched> = Vec::with_capacity(self.log.len());
-        for Entry { task, before, why, .. } in self.log {
-            // The first entry of a task holds what was assumed before the transaction, the last one
-            // why it stands as it does now.
-            match places.entry(task) {
-                Vacant(place) => {
-                    place.insert(touched.len());
-                    touched.push(Touched { task, before, why });
-                }
-                Occupied(place) => touched[*place.get()].why = why,
-            }
-        }
-        let origin = Origin { action: self.action, evicts };
-        for task in touched {
-            settle(cluster, outcome, origin, task);
-        }
+        commit::commit(self, cluster, outcome);
+    }
+
+    /// Notes places of tasks of one kind whose room is taken already; `asked` is what they ask for
+    /// together.
+    pub(crate) fn allocate_alike(
+        &mut self,
+        cluster: &mut Cluster<'_, '_>,
+        kind: Kind,
+        seats: &[Seat],
+        request: &ResourceVec,
+        asked: &ResourceVec,
+    ) {
+        cluster.seat(kind, seats, request, asked);
+        self.log.extend(seats.iter().map(|&(task, node)| Entry {
+            task,
+            before: None,
+            after: Some(Assumption::Allocated(node)),
+            why: Why::Placed,
+            picks: Vec::new(),
+        }));
     }
 
     fn write(
@@ -245,119 +247,4 @@ fn expect_status(
 ) -> Result {
     let (status, _) = cluster.task(task).status();
     if allowed.contains(&status) { Ok(()) } else { Err(StatementError { op, status }) }
-}
-
-/// What decisions of one transaction share.
-#[derive(Clone, Copy)]
-struct Origin {
-    action: &'static str,
-    /// Does it evict anybody?
-    evicts: bool,
-}
-
-/// A task a transaction has touched.
-struct Touched {
-    task: Entity,
-    /// What was assumed of it before the transaction.
-    before: Option<Assumption>,
-    /// What the last operation on it was for.
-    why: Why,
-}
-
-/// Turns the final state of one task into its decision, its call and its record.
-fn settle(
-    cluster: &mut Cluster<'_, '_>,
-    outcome: &mut CycleOutcome,
-    Origin { action, evicts }: Origin,
-    Touched { task, before, why }: Touched,
-) {
-    let Ok(mut item) = cluster.tasks.get_mut(task) else { return };
-    let (after, held) = (item.assumed.0, item.affairs.nomination.0.map(|record| record.node));
-    if item.affairs.last.0.is_some() {
-        item.affairs.last = LastTransaction(None);
-    }
-    if after == before {
-        return;
-    }
-    let (op, node) = match (after, before) {
-        (Some(Assumption::Allocated(node) | Assumption::Binding(node)), _) => {
-            cluster.assume(task, Some(Assumption::Binding(node)));
-            (DecisionOp::Bind, node)
-        }
-        (Some(Assumption::Pipelined(node)), _) => (DecisionOp::Pipeline, node),
-        (None, Some(Assumption::Pipelined(node))) => (DecisionOp::Unpipeline, node),
-        (Some(Assumption::Evicting), _) => match item.observed.node {
-            Some(node) => (DecisionOp::Evict, node),
-            None => return,
-        },
-        (None, _) => return,
-    };
-    if let Some(held) = held {
-        // A bind where the room was held keeps the record until it is answered.
-        if op != DecisionOp::Bind || held != node {
-            cluster.end_reservation(task, End::Released(cause_of(&why)));
-        }
-    }
-    match op {
-        DecisionOp::Bind => cluster.await_answer(task),
-        DecisionOp::Evict => cluster.begin_leaving(task),
-        DecisionOp::Pipeline => cluster.begin_reservation(task, node, evicts),
-        DecisionOp::Unpipeline => {}
-    }
-    announce(cluster, outcome, Decided { action, op, task, node, why });
-}
-
-/// Why a reservation ends with an operation.
-fn cause_of(why: &Why) -> Release {
-    match why {
-        Why::Released(cause) => *cause,
-        // It has a place elsewhere, which it looks for only if its own is closed to it.
-        Why::Placed | Why::Evicted(_) => Release::Closed,
-    }
-}
-
-/// A decision before it is put into words.
-struct Decided {
-    action: &'static str,
-    op: DecisionOp,
-    task: Entity,
-    node: Entity,
-    why: Why,
-}
-
-fn announce(cluster: &Cluster<'_, '_>, outcome: &mut CycleOutcome, decided: Decided) {
-    let task = cluster.task(decided.task);
-    let (pod, uid) = (task.identity.key.clone(), task.identity.uid.clone());
-    let node = cluster.node(decided.node).identity.name.clone();
-    let job = task.membership.job.map(|job| cluster.job(job).identity.key.object().clone());
-    let (beneficiary, reason) = match (decided.op, decided.why) {
-        (DecisionOp::Evict, Why::Evicted(grounds)) => (grounds.beneficiary, Some(grounds.reason)),
-        (DecisionOp::Unpipeline, Why::Released(cause)) => (None, Some(cause.describe().to_owned())),
-        _ => (None, None),
-    };
-    match decided.op {
-        DecisionOp::Bind => {
-            for (claim, volume) in cluster.claims_to_fix(&task.affairs.volumes) {
-                let claim = ObjectKey::new(pod.namespace.clone(), claim);
-                let (pod, node) = (pod.clone(), node.clone());
-                outcome.intents.push(Intent::FixClaim { claim, volume, node, pod });
-            }
-            outcome.intents.push(Intent::Bind { pod: pod.clone(), uid, node: node.clone() });
-        }
-        DecisionOp::Evict => {
-            let (pod, reason) = (pod.clone(), reason.clone().unwrap_or_default());
-            outcome.intents.push(Intent::Evict { pod, uid, reason });
-        }
-        // What the pod is to say of its reservation is settled when the cycle ends.
-        DecisionOp::Pipeline | DecisionOp::Unpipeline => {}
-    }
-    outcome.decisions.push(Decision {
-        action: decided.action,
-        op: decided.op,
-        job: job.unwrap_or_else(|| pod.clone()),
-        pod,
-        node,
-        beneficiary,
-        reason,
-    });
 }

@@ -1,19 +1,19 @@
 //! Access to every kind of entity at once, for systems that follow references between them.
 
-use bevy_ecs::entity::Entity;
+use bevy_ecs::entity::{Entities, Entity};
 use bevy_ecs::prelude::{Query, Res, ResMut};
 use bevy_ecs::system::SystemParam;
 
 use super::agenda::Agenda;
 use super::around::Images;
 use super::budget::Budgets;
-use super::domain::DomainIndex;
+use super::domain::{DomainIndex, DomainTotals};
 use super::groups::NodeGroups;
 use super::knots::DomainView;
 use super::reservation::Reservations;
 use super::rows::{
     Domain, DomainReadOnlyItem, Job, JobItem, JobReadOnlyItem, Node, NodeReadOnlyItem, Queue,
-    QueueReadOnlyItem, Task, TaskReadOnlyItem,
+    QueueReadOnlyItem, Task, TaskReadOnlyContiguousItem, TaskReadOnlyItem,
 };
 
 use super::node::{ChangeLog, ClusterTotals, ClusterUse, NodeColumns};
@@ -23,6 +23,7 @@ use super::volume::Volumes;
 #[derive(SystemParam)]
 #[expect(missing_docs, reason = "each field holds the entities of that kind")]
 pub struct Cluster<'w, 's> {
+    pub entities: &'w Entities,
     pub nodes: Query<'w, 's, Node>,
     pub tasks: Query<'w, 's, Task>,
     pub jobs: Query<'w, 's, Job>,
@@ -84,12 +85,18 @@ impl<'s> Cluster<'_, 's> {
 
     /// The tree of domains with the sums over each.
     pub fn domain_view(&self) -> DomainView<'_> {
-        // Domains have one archetype and only table components, as nodes have.
-        let totals = match self.domains.contiguous_iter() {
-            Ok(mut tables) => tables.next().map_or(&[][..], |table| table.totals),
-            Err(_) => &[],
-        };
-        DomainView { index: &self.tree, totals }
+        DomainView { index: &self.tree, totals: totals_of(&self.domains) }
+    }
+
+    /// The row of an entity in the table of its kind.
+    pub(crate) fn row(&self, entity: Entity) -> usize {
+        row_of(self.entities, entity)
+    }
+
+    /// All tasks as slices, one row a task; none where there is none.
+    pub(crate) fn task_columns(&self) -> Option<TaskReadOnlyContiguousItem<'_, 's>> {
+        // Tasks have one archetype and only table components, as nodes have.
+        self.tasks.contiguous_iter().ok()?.next()
     }
 
     /// All nodes as slices, one row a node.
@@ -101,5 +108,19 @@ impl<'s> Cluster<'_, 's> {
             }
             Err(_) => NodeColumns::EMPTY,
         }
+    }
+}
+
+/// The row of an entity in the table of its kind: each kind has one table.
+pub(super) fn row_of(entities: &Entities, entity: Entity) -> usize {
+    entities.get_spawned(entity).expect(KEPT).table_row.index()
+}
+
+/// Sums over all domains, a row each.
+pub(crate) fn totals_of<'a>(domains: &'a Query<'_, '_, Domain>) -> &'a [DomainTotals] {
+    // Domains have one archetype and only table components, as nodes have.
+    match domains.contiguous_iter() {
+        Ok(mut tables) => tables.next().map_or(&[][..], |table| table.totals),
+        Err(_) => &[],
     }
 }

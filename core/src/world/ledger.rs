@@ -4,6 +4,10 @@
 //! else. Moving a task therefore means taking its contribution out, changing it, and putting it back
 //! in.
 
+mod seating;
+
+pub(crate) use seating::{Kind, Seat, Seats};
+
 use std::sync::Arc;
 
 use bevy_ecs::entity::Entity;

@@ -40,6 +40,7 @@ pub(crate) use audit::group_uses;
 pub use audit::{audit, audit_reservations};
 pub use budget::{Budget, BudgetCounts, BudgetId, Budgets, Guards};
 pub use cluster::Cluster;
+pub(crate) use cluster::totals_of;
 pub use domain::{DomainIndex, DomainSpec, DomainSpot, DomainTotals, node_debt};
 pub use fingerprint::fingerprint;
 pub use groups::{Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups};
@@ -49,6 +50,7 @@ pub use job::{
     JobSpec, JobVerdict, READY, Role, SubGroup,
 };
 pub use knots::{DomainView, Knots};
+pub(crate) use ledger::{Kind, Seat, Seats};
 pub use moment::Moment;
 pub use names::{Names, PriorityClasses};
 pub use node::{

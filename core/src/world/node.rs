@@ -5,7 +5,7 @@ use bevy_ecs::prelude::{Component, Resource};
 use bytemuck::TransparentWrapper;
 
 use super::oddities::Oddities;
-use super::rows::NodeReadOnlyContiguousItem;
+use super::rows::{NodeContiguousItem, NodeReadOnlyContiguousItem};
 use super::symbol::Symbol;
 use super::volume::Attachments;
 use crate::delta::TaintEffect;
@@ -193,6 +193,26 @@ impl<'a> NodeColumns<'a> {
             unasked: table.unasked,
             neighbours: table.neighbours,
             attachments: table.attachments,
+        }
+    }
+
+    /// The same of one whose columns are being written.
+    pub(super) fn of_writable(table: &'a NodeContiguousItem<'_, '_>) -> Self {
+        Self {
+            entities: table.entity,
+            identities: &table.identity,
+            places: &table.place,
+            rules: &table.rules,
+            oddities: &table.oddities,
+            allocatable: Allocatable::peel_slice(&table.allocatable),
+            idle: Idle::peel_slice(&table.idle),
+            used: Used::peel_slice(&table.used),
+            releasing: Releasing::peel_slice(&table.releasing),
+            pipelined: Pipelined::peel_slice(&table.pipelined),
+            tails: &table.tails,
+            unasked: &table.unasked,
+            neighbours: &table.neighbours,
+            attachments: &table.attachments,
         }
     }
 

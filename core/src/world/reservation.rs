@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Component, Resource};
 
-use super::cluster::Cluster;
+use super::cluster::{Cluster, row_of};
 use super::moment::Moment;
-use super::task::Assumption;
+use super::task::{Assumption, LastTransaction};
 use crate::config::PipelineConfig;
 use crate::ids::TimeMs;
 use crate::reservation::{Release, ReservationCounts};
@@ -192,6 +192,22 @@ impl Cluster<'_, '_> {
         let until = self.reservations.end_of_patience(task);
         if let Ok(mut item) = self.tasks.get_mut(task) {
             item.timing.answer_by = until.into();
+        }
+    }
+
+    /// Notes that calls about tasks leave now, after which nothing tells of earlier attempts.
+    pub(crate) fn await_answers(&mut self, waiting: impl Iterator<Item = Entity>) {
+        let Self { tasks, entities, reservations, .. } = self;
+        let Ok(mut tables) = tasks.contiguous_iter_mut() else { return };
+        let Some(mut tasks) = tables.next() else { return };
+        let timings = tasks.timing.bypass_change_detection();
+        let affairs = tasks.affairs.bypass_change_detection();
+        for task in waiting {
+            let row = row_of(entities, task);
+            timings[row].answer_by = reservations.end_of_patience(task).into();
+            if affairs[row].last.0.is_some() {
+                affairs[row].last = LastTransaction(None);
+            }
         }
     }
 

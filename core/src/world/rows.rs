@@ -29,7 +29,7 @@ use crate::resource::ResourceVec;
 
 /// A node with all its columns.
 #[derive(QueryData)]
-#[query_data(mutable, contiguous(immutable))]
+#[query_data(mutable, contiguous(all))]
 pub struct Node {
     pub entity: Entity,
     pub identity: &'static mut NodeIdentity,
@@ -51,7 +51,7 @@ pub struct Node {
 
 /// A task with all its columns.
 #[derive(QueryData)]
-#[query_data(mutable)]
+#[query_data(mutable, contiguous(all))]
 pub struct Task {
     pub entity: Entity,
     pub identity: &'static mut TaskIdentity,

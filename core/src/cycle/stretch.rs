@@ -1,0 +1,135 @@
+//! Tasks next in line that no rule can tell apart, placed as one stretch.
+//!
+//! What is asked for every task is asked once for all of them: whether the queue may have them, and
+//! when the gang has enough. Only the choice of nodes is made task by task, on the one ranking they
+//! share. Whatever a stretch cannot do (room that is not free yet, rules about other pods, volumes,
+//! domains, limits that are close) is left to the way one task is placed; both give the same places.
+
+use bevy_ecs::entity::Entity;
+
+use super::drive::Scene;
+use super::worksheet::Part;
+use crate::class::Rules;
+use crate::config::Upkeep;
+use crate::kernel::fit::Fit;
+use crate::resource::ResourceVec;
+use crate::statement::Statement;
+use crate::world::{Around, Cluster, DomainView, Kind, READY, Seat, Seats, totals_of};
+
+/// Fewer tasks than this are not worth it.
+const LEAST: usize = 2;
+
+/// Tasks that have been tried as a stretch, and are now placed one by one.
+#[derive(Debug, Default)]
+pub(super) struct Stretches {
+    passed_over: usize,
+}
+
+impl Stretches {
+    /// Places a stretch at the head of a part, as long as the gang needs every task of it, and says how
+    /// many have a place.
+    pub(super) fn place(
+        &mut self,
+        scene: &mut Scene<'_, '_>,
+        statement: &mut Statement,
+        job: Entity,
+        part: &mut Part,
+    ) -> u32 {
+        if self.passed_over > 0 {
+            self.passed_over -= 1;
+            return 0;
+        }
+        let Some(stretch) = Stretch::ahead(scene, job, part) else {
+            return 0;
+        };
+        let seats = stretch.choose(scene, part);
+        if !seats.is_empty()
+            && let Some(asked) = stretch.request.times(seats.len() as u32)
+        {
+            let request = &stretch.request;
+            statement.allocate_alike(&mut scene.cluster, stretch.kind, &seats, request, &asked);
+        }
+        part.skip(seats.len());
+        self.passed_over = (stretch.tasks - seats.len()).saturating_sub(1);
+        seats.len() as u32
+    }
+}
+
+/// Tasks of one kind that follow on each other.
+struct Stretch {
+    kind: Kind,
+    tasks: usize,
+    /// What each of them asks for.
+    request: ResourceVec,
+}
+
+impl Stretch {
+    /// The tasks at the head of a part that may be placed together; none if there are too few.
+    fn ahead(scene: &Scene<'_, '_>, job: Entity, part: &Part) -> Option<Self> {
+        if part.ahead().len() < LEAST || scene.settings.tuning.upkeep == Upkeep::Rescan {
+            return None;
+        }
+        let cluster = &scene.cluster;
+        let needed = needed(scene, job, part.subgroup) as usize;
+        let columns = cluster.task_columns()?;
+        let kind_of = |task: &Entity| Kind::of_waiting(&columns, cluster.row(*task));
+        let kind = kind_of(part.ahead().first()?)?;
+        let class = scene.classes.get(kind.class);
+        // Groups of nodes have accounts of their own, and what is below zero is no request.
+        let plain = class.group_rule.is_none()
+            && class.volumes.is_none()
+            && cluster.groups.inheritance.is_none()
+            && class.request.iter().all(|(_, amount)| amount > 0);
+        if !plain || needed < LEAST {
+            return None;
+        }
+        let alike = part.ahead().iter().take(needed).take_while(|task| kind_of(task) == Some(kind));
+        let tasks = alike.count();
+        let request = class.request.clone();
+        let together = request.times(tasks as u32).filter(|_| tasks >= LEAST)?;
+        let queue = cluster.queue(cluster.job(job).spec.queue);
+        let allowed = scene.policies.allocatable(cluster, &scene.names.0, &queue, &together);
+        allowed.is_ok().then_some(Self { kind, tasks, request })
+    }
+
+    /// Finds free room for one task after the other and takes it, as far as there is any.
+    fn choose(&self, scene: &mut Scene<'_, '_>, part: &Part) -> Vec<Seat> {
+        scene.ranking(self.kind.class);
+        let Scene { cluster, policies, classes, symbols, names, settings, rankings, .. } = scene;
+        let Cluster { nodes, log, domains, tree, volumes, groups, images, .. } = cluster;
+        let Some(ranking) = rankings.lend(self.kind.class, self.tasks) else { return Vec::new() };
+        let Some(mut free) = Seats::of(nodes, log) else { return Vec::new() };
+        let around = Around {
+            domains: DomainView { index: tree, totals: totals_of(domains) },
+            volumes,
+            groups,
+            images,
+            names: &names.0,
+        };
+        let rules = Rules { classes, policies, symbols, tuning: &settings.tuning, around };
+        let class = classes.get(self.kind.class);
+        let mut seats = Vec::with_capacity(self.tasks);
+        for &task in &part.ahead()[..self.tasks] {
+            let Some(row) = ranking.best().filter(|&row| ranking.fit(row) == Fit::Idle) else {
+                break;
+            };
+            seats.push((task, free.take(row, &class.asked)));
+            ranking.renew(row, class, free.columns(), rules);
+        }
+        ranking.catch_up(free.mark());
+        seats
+    }
+}
+
+/// How many more places the job or sub-group needs, at least, before it has enough.
+fn needed(scene: &Scene<'_, '_>, job: Entity, subgroup: Option<u16>) -> u32 {
+    let item = scene.cluster.job(job);
+    match subgroup {
+        None => scene.policies.job_lacks(&item),
+        Some(at) => {
+            let group = &item.counts.subgroups[usize::from(at)];
+            let size = item.spec.subgroups[usize::from(group.policy)].size;
+            size.saturating_sub(group.count(&READY))
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The end of a transaction: what stays of it becomes decisions, calls and records.
+
+use bevy_ecs::entity::Entity;
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry::{Occupied, Vacant};
+use rustc_hash::FxBuildHasher;
+
+use super::{Entry, Statement, Why};
+use crate::ids::ObjectKey;
+use crate::intent::{Decision, DecisionOp, Intent};
+use crate::reservation::Release;
+use crate::scheduler::CycleOutcome;
+use crate::world::{Assumption, Cluster, End, Kind, LastTransaction, Seat};
+
+pub(super) fn commit(
+    Statement { action, log }: Statement,
+    cluster: &mut Cluster<'_, '_>,
+    outcome: &mut CycleOutcome,
+) {
+    if let Some(runs) = binds_only(cluster, &log) {
+        for (kind, seats) in runs {
+            bind_alike(cluster, outcome, action, kind, &seats);
+        }
+        return;
+    }
+    let evicts = log.iter().any(|entry| matches!(entry.why, Why::Evicted(_)));
+    let mut places = HashMap::with_capacity_and_hasher(log.len(), FxBuildHasher);
+    let mut touched: Vec<Touched> = Vec::with_capacity(log.len());
+    for Entry { task, before, why, .. } in log {
+        // The first entry of a task holds what was assumed before the transaction, the last one
+        // why it stands as it does now.
+        match places.entry(task) {
+            Vacant(place) => {
+                place.insert(touched.len());
+                touched.push(Touched { task, before, why });
+            }
+            Occupied(place) => touched[*place.get()].why = why,
+        }
+    }
+    let origin = Origin { action, evicts };
+    for task in touched {
+        settle(cluster, outcome, origin, task);
+    }
+}
+
+/// The places of a transaction by kind of task, in the order they were taken; none if it did anything
+/// else, or to tasks with affairs of their own. Whoever waited before and has a place now was touched
+/// once: a second touch would begin or end otherwise.
+fn binds_only(cluster: &Cluster<'_, '_>, log: &[Entry]) -> Option<Vec<(Kind, Vec<Seat>)>> {
+    let tasks = cluster.task_columns()?;
+    let mut runs: Vec<(Kind, Vec<Seat>)> = Vec::new();
+    for (at, entry) in log.iter().enumerate() {
+        let (None, Some(Assumption::Allocated(node))) = (entry.before, entry.after) else {
+            return None;
+        };
+        let kind = Kind::of(&tasks, cluster.row(entry.task))?;
+        match runs.last_mut() {
+            Some((last, seats)) if *last == kind => seats.push((entry.task, node)),
+            _ => {
+                let mut seats = Vec::with_capacity(log.len() - at);
+                seats.push((entry.task, node));
+                runs.push((kind, seats));
+            }
+        }
+    }
+    Some(runs)
+}
+
+/// Binds tasks of one kind that have their places.
+fn bind_alike(
+    cluster: &mut Cluster<'_, '_>,
+    outcome: &mut CycleOutcome,
+    action: &'static str,
+    kind: Kind,
+    seats: &[Seat],
+) {
+    cluster.begin_binds(kind, seats);
+    cluster.await_answers(seats.iter().map(|seat| seat.0));
+    let Some(tasks) = cluster.task_columns() else { return };
+    let nodes = cluster.columns();
+    let job = cluster.job(kind.job).identity.key.object();
+    for &(task, node) in seats {
+        let identity = &tasks.identity[cluster.row(task)];
+        let (pod, uid) = (identity.key.clone(), identity.uid.clone());
+        let node = nodes.identities[cluster.row(node)].name.clone();
+        outcome.intents.push(Intent::Bind { pod: pod.clone(), uid, node: node.clone() });
+        outcome.decisions.push(Decision {
+            action,
+            op: DecisionOp::Bind,
+            job: job.clone(),
+            pod,
+            node,
+            beneficiary: None,
+            reason: None,
+        });
+    }
+}
+
+/// What decisions of one transaction share.
+#[derive(Clone, Copy)]
+struct Origin {
+    action: &'static str,
+    /// Does it evict anybody?
+    evicts: bool,
+}
+
+/// A task a transaction has touched.
+struct Touched {
+    task: Entity,
+    /// What was assumed of it before the transaction.
+    before: Option<Assumption>,
+    /// What the last operation on it was for.
+    why: Why,
+}
+
+/// Turns the final state of one task into its decision, its call and its record.
+fn settle(
+    cluster: &mut Cluster<'_, '_>,
+    outcome: &mut CycleOutcome,
+    Origin { action, evicts }: Origin,
+    Touched { task, before, why }: Touched,
+) {
+    let Ok(mut item) = cluster.tasks.get_mut(task) else { return };
+    let (after, held) = (item.assumed.0, item.affairs.nomination.0.map(|record| record.node));
+    if item.affairs.last.0.is_some() {
+        item.affairs.last = LastTransaction(None);
+    }
+    if after == before {
+        return;
+    }
+    let (op, node) = match (after, before) {
+        (Some(Assumption::Allocated(node) | Assumption::Binding(node)), _) => {
+            cluster.assume(task, Some(Assumption::Binding(node)));
+            (DecisionOp::Bind, node)
+        }
+        (Some(Assumption::Pipelined(node)), _) => (DecisionOp::Pipeline, node),
+        (None, Some(Assumption::Pipelined(node))) => (DecisionOp::Unpipeline, node),
+        (Some(Assumption::Evicting), _) => match item.observed.node {
+            Some(node) => (DecisionOp::Evict, node),
+            None => return,
+        },
+        (None, _) => return,
+    };
+    if let Some(held) = held {
+        // A bind where the room was held keeps the record until it is answered.
+        if op != DecisionOp::Bind || held != node {
+            cluster.end_reservation(task, End::Released(cause_of(&why)));
+        }
+    }
+    match op {
+        DecisionOp::Bind => cluster.await_answer(task),
+        DecisionOp::Evict => cluster.begin_leaving(task),
+        DecisionOp::Pipeline => cluster.begin_reservation(task, node, evicts),
+        DecisionOp::Unpipeline => {}
+    }
+    announce(cluster, outcome, Decided { action, op, task, node, why });
+}
+
+/// Why a reservation ends with an operation.
+fn cause_of(why: &Why) -> Release {
+    match why {
+        Why::Released(cause) => *cause,
+        // It has a place elsewhere, which it looks for only if its own is closed to it.
+        Why::Placed | Why::Evicted(_) => Release::Closed,
+    }
+}
+
+/// A decision before it is put into words.
+struct Decided {
+    action: &'static str,
+    op: DecisionOp,
+    task: Entity,
+    node: Entity,
+    why: Why,
+}
+
+fn announce(cluster: &Cluster<'_, '_>, outcome: &mut CycleOutcome, decided: Decided) {
+    let task = cluster.task(decided.task);
+    let (pod, uid) = (task.identity.key.clone(), task.identity.uid.clone());
+    let node = cluster.node(decided.node).identity.name.clone();
+    let job = task.membership.job.map(|job| cluster.job(job).identity.key.object().clone());
+    let (beneficiary, reason) = match (decided.op, decided.why) {
+        (DecisionOp::Evict, Why::Evicted(grounds)) => (grounds.beneficiary, Some(grounds.reason)),
+        (DecisionOp::Unpipeline, Why::Released(cause)) => (None, Some(cause.describe().to_owned())),
+        _ => (None, None),
+    };
+    match decided.op {
+        DecisionOp::Bind => {
+            for (claim, volume) in cluster.claims_to_fix(&task.affairs.volumes) {
+                let claim = ObjectKey::new(pod.namespace.clone(), claim);
+                let (pod, node) = (pod.clone(), node.clone());
+                outcome.intents.push(Intent::FixClaim { claim, volume, node, pod });
+            }
+            outcome.intents.push(Intent::Bind { pod: pod.clone(), uid, node: node.clone() });
+        }
+        DecisionOp::Evict => {
+            let (pod, reason) = (pod.clone(), reason.clone().unwrap_or_default());
+            outcome.intents.push(Intent::Evict { pod, uid, reason });
+        }
+        // What the pod is to say of its reservation is settled when the cycle ends.
+        DecisionOp::Pipeline | DecisionOp::Unpipeline => {}
+    }
+    outcome.decisions.push(Decision {
+        action: decided.action,
+        op: decided.op,
+        job: job.unwrap_or_else(|| pod.clone()),
+        pod,
+        node,
+        beneficiary,
+        reason,
+    });
+}
