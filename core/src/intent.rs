@@ -1,13 +1,14 @@
 //! What the core asks of the outside, and what it says it decided.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::delta::{AnnotatedNode, GroupPhase};
 use crate::ids::{Name, ObjectKey};
-use crate::status::{GroupReport, QueueReport};
-use crate::verdict::Reason;
+use crate::status::{GroupReport, QueueReport, WaitReport};
 
 /// A call the outside is to make. Each names what it expects, so that making it twice is harmless.
+/// There are as many as pods in a large cycle: what is large and rare stands behind a pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Intent {
     /// Bind the pod to the node.
@@ -68,13 +69,8 @@ pub enum Intent {
         uid: Name,
         /// The job it waits with.
         job: ObjectKey,
-        /// Reason of the condition: `Unschedulable`, or `Schedulable` for a pod that would have a
-        /// place but for the rest of its gang.
-        reason: &'static str,
-        /// Stable code of why it waits.
-        code: Reason,
-        /// The same for people, shared by all pods of a job.
-        message: Arc<str>,
+        /// Why, shared by pods of the job.
+        wait: Arc<WaitReport>,
     },
     /// Write the status of a PodGroup; given when phase, counters or the class of its condition
     /// change.
@@ -91,21 +87,37 @@ pub enum Intent {
         /// Which queue.
         queue: Name,
         /// Its status.
-        report: QueueReport,
+        report: Box<QueueReport>,
     },
 }
 
-/// What was decided about one pod, in the order it was decided; for reports, never for acting.
+/// What was decided about one pod, in the order it was decided; for reports, never for acting. What it
+/// rests on reads as if it were its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Name of the action that decided.
-    pub action: &'static str,
-    /// What was decided.
-    pub op: DecisionOp,
     /// About which pod.
     pub pod: ObjectKey,
     /// On which node.
     pub node: Name,
+    /// What was decided and why: pods of a gang that are placed together share it.
+    pub ruling: Arc<Ruling>,
+}
+
+impl Deref for Decision {
+    type Target = Ruling;
+
+    fn deref(&self) -> &Ruling {
+        &self.ruling
+    }
+}
+
+/// What is the same for pods of one job about which the same was decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ruling {
+    /// Name of the action that decided.
+    pub action: &'static str,
+    /// What was decided.
+    pub op: DecisionOp,
     /// The pod's job.
     pub job: ObjectKey,
     /// For an eviction: the job it makes room for; none if it makes room for nobody in particular.
@@ -136,5 +148,16 @@ impl DecisionOp {
             Self::Pipeline => "pipeline",
             Self::Unpipeline => "unpipeline",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_large_cycle_says_of_each_pod_is_small() {
+        assert!(size_of::<Intent>() <= 64, "{} bytes an intent", size_of::<Intent>());
+        assert!(size_of::<Decision>() <= 32, "{} bytes a decision", size_of::<Decision>());
     }
 }

@@ -1,4 +1,4 @@
-//! What the scheduler writes into the status of a PodGroup and of a queue.
+//! What the scheduler writes into the status of a PodGroup, of a queue and of a pod that waits.
 //!
 //! A PodGroup carries one condition at a time, the one that holds: `Unschedulable` while it waits,
 //! `Scheduled` once enough of it has a place. The reason is one of Volcano's constants, which tools
@@ -94,6 +94,18 @@ impl Condition {
         let (_, rest) = self.message.split_once(UNSCHEDULABLE)?;
         rest.split_once(": ").map(|(code, _)| code)
     }
+}
+
+/// What the condition of a pod that waits says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitReport {
+    /// Reason of the condition: `Unschedulable`, or `Schedulable` for a pod that would have a place
+    /// but for the rest of its gang.
+    pub reason: &'static str,
+    /// Stable code of why it waits.
+    pub code: Reason,
+    /// The same for people.
+    pub message: String,
 }
 
 /// What a queue's status says. Volcano's object has a place for state and allocated; the others are

@@ -205,7 +205,7 @@ fn queue_reports(
     scheduler.feed(news);
     let intents = scheduler.run_cycle(TimeMs(second * 1000)).intents;
     let queues = intents.into_iter().filter_map(|intent| match intent {
-        Intent::QueueStatus { queue, report } => Some((queue.to_string(), report)),
+        Intent::QueueStatus { queue, report } => Some((queue.to_string(), *report)),
         _ => None,
     });
     queues.collect()

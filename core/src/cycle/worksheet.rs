@@ -92,31 +92,42 @@ enum Urgency {
     Surplus,
 }
 
+/// A task with what its place on the sheet depends on.
+#[derive(Clone, Copy, Debug)]
+struct Urgent {
+    urgency: Urgency,
+    task: Entity,
+    subgroup: Option<u16>,
+}
+
 impl Sheet {
     /// The sheet of a job.
     pub(crate) fn of(scene: &Scene<'_, '_>, job: Entity, portion: Portion) -> Self {
         let job = scene.cluster.job(job);
-        let mut open: Vec<_> = tasks_of(scene, &job, portion)
-            .map(|task| (scene.policies.task_key(&task), task))
-            .collect();
-        open.sort_by(|a, b| a.0.cmp(&b.0));
+        let open: Vec<_> = tasks_of(scene, &job, portion).collect();
+        let order = scene.policies.task_order(&open);
         let mut lacking: Vec<u32> = lacking_per_role(&job);
-        let mut sorted: Vec<(Urgency, Entity)> = open
-            .iter()
-            .map(|(_, task)| {
-                let lack = lacking.get_mut(usize::from(task.membership.role));
-                let urgency = match (task.status().0, lack) {
-                    (TaskStatus::Pipelined, _) => Urgency::Reserved,
-                    (_, Some(lack)) if *lack > 0 => {
-                        *lack -= 1;
-                        Urgency::Required
-                    }
-                    _ => Urgency::Surplus,
-                };
-                (urgency, task.entity)
+        let mut urgency = |task: &TaskReadOnlyItem<'_, '_>| {
+            let lack = lacking.get_mut(usize::from(task.membership.role));
+            match (task.status().0, lack) {
+                (TaskStatus::Pipelined, _) => Urgency::Reserved,
+                (_, Some(lack)) if *lack > 0 => {
+                    *lack -= 1;
+                    Urgency::Required
+                }
+                _ => Urgency::Surplus,
+            }
+        };
+        let mut sorted: Vec<Urgent> = order
+            .into_iter()
+            .map(|at| &open[at])
+            .map(|task| Urgent {
+                urgency: urgency(task),
+                task: task.entity,
+                subgroup: task.membership.subgroup,
             })
             .collect();
-        sorted.sort_by_key(|entry| entry.0);
+        sorted.sort_by_key(|entry| entry.urgency);
         Self { parts: parts_of(scene, &job, &sorted) }
     }
 
@@ -143,22 +154,20 @@ impl Sheet {
 
 /// Sorts tasks into parts: those without sub-group first, then sub-groups in the order plugins give,
 /// then by the number in their label.
-fn parts_of(
-    scene: &Scene<'_, '_>,
-    job: &JobReadOnlyItem<'_, '_>,
-    tasks: &[(Urgency, Entity)],
-) -> Vec<Part> {
-    let subgroup_of = |task: Entity| scene.cluster.task(task).membership.subgroup;
+fn parts_of(scene: &Scene<'_, '_>, job: &JobReadOnlyItem<'_, '_>, tasks: &[Urgent]) -> Vec<Part> {
+    if job.counts.subgroups.is_empty() {
+        let tasks: Arc<[Entity]> = tasks.iter().map(|entry| entry.task).collect();
+        let part = Part { subgroup: None, tasks, next: 0 };
+        return if part.is_done() { Vec::new() } else { vec![part] };
+    }
     let mut parts: BTreeMap<Option<u16>, Vec<Entity>> = BTreeMap::new();
-    for &(_, task) in tasks {
-        parts.entry(subgroup_of(task)).or_default().push(task);
+    for entry in tasks {
+        parts.entry(entry.subgroup).or_default().push(entry.task);
     }
     let mut members: BTreeMap<u16, Vec<Entity>> = BTreeMap::new();
-    if !job.counts.subgroups.is_empty() {
-        for &task in &job.members.0 {
-            if let Some(at) = subgroup_of(task) {
-                members.entry(at).or_default().push(task);
-            }
+    for &task in &job.members.0 {
+        if let Some(at) = scene.cluster.task(task).membership.subgroup {
+            members.entry(at).or_default().push(task);
         }
     }
     let rank = |subgroup: Option<u16>| {
@@ -195,7 +204,8 @@ fn tasks_of<'a>(
     portion: Portion,
 ) -> impl Iterator<Item = TaskReadOnlyItem<'a, 'a>> {
     let members = &job.members.0;
-    let best_effort = |task: &Entity| scene.cluster.task(*task).traits.best_effort;
+    let traits = scene.cluster.task_columns().map_or(&[][..], |tasks| tasks.traits);
+    let best_effort = |task: &Entity| traits[scene.cluster.row(*task)].best_effort;
     let others = members.iter().filter(|task| !best_effort(task)).count();
     // A gang that cannot reach its minimum without best-effort members places them with the rest:
     // counting them before they have a place would bind a gang that is not whole. A turn of their

@@ -245,6 +245,24 @@ impl Policies {
         OrderKey { keys, created: task.identity.created, uid: task.identity.uid.clone() }
     }
 
+    /// Which of the tasks comes first in that order, which next. Cheaper than a key for each: a gang may
+    /// have thousands, and most come in order.
+    pub fn task_order(&self, tasks: &[TaskReadOnlyItem<'_, '_>]) -> Vec<usize> {
+        let levels = self.at[Point::TaskOrder as usize].len();
+        let mut keys: Vec<i64> = Vec::with_capacity(tasks.len() * levels);
+        for task in tasks {
+            keys.extend(self.at(Point::TaskOrder).map(|policy| policy.task_order(task)));
+        }
+        let rules = |at: usize| &keys[at * levels..(at + 1) * levels];
+        let rest = |at: usize| {
+            let identity = tasks[at].identity;
+            (identity.index.min(i64::MAX as u64), identity.created, &identity.uid)
+        };
+        let mut order: Vec<usize> = (0..tasks.len()).collect();
+        order.sort_by(|&a, &b| rules(a).cmp(rules(b)).then_with(|| rest(a).cmp(&rest(b))));
+        order
+    }
+
     /// Members of a job, the last in task order first: the order in which they give something up.
     /// The job itself has them in the order they arrived in, which must not be seen.
     pub fn members_last_first(&self, cluster: &Cluster<'_, '_>, job: Entity) -> Vec<Entity> {

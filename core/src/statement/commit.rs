@@ -1,5 +1,7 @@
 //! The end of a transaction: what stays of it becomes decisions, calls and records.
 
+use std::sync::Arc;
+
 use bevy_ecs::entity::Entity;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry::{Occupied, Vacant};
@@ -7,7 +9,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::{Entry, Statement, Why};
 use crate::ids::ObjectKey;
-use crate::intent::{Decision, DecisionOp, Intent};
+use crate::intent::{Decision, DecisionOp, Intent, Ruling};
 use crate::reservation::Release;
 use crate::scheduler::CycleOutcome;
 use crate::world::{Assumption, Cluster, End, Kind, LastTransaction, Seat};
@@ -78,21 +80,19 @@ fn bind_alike(
     cluster.await_answers(seats.iter().map(|seat| seat.0));
     let Some(tasks) = cluster.task_columns() else { return };
     let nodes = cluster.columns();
-    let job = cluster.job(kind.job).identity.key.object();
+    let ruling = Arc::new(Ruling {
+        action,
+        op: DecisionOp::Bind,
+        job: cluster.job(kind.job).identity.key.object().clone(),
+        beneficiary: None,
+        reason: None,
+    });
     for &(task, node) in seats {
         let identity = &tasks.identity[cluster.row(task)];
         let (pod, uid) = (identity.key.clone(), identity.uid.clone());
         let node = nodes.identities[cluster.row(node)].name.clone();
         outcome.intents.push(Intent::Bind { pod: pod.clone(), uid, node: node.clone() });
-        outcome.decisions.push(Decision {
-            action,
-            op: DecisionOp::Bind,
-            job: job.clone(),
-            pod,
-            node,
-            beneficiary: None,
-            reason: None,
-        });
+        outcome.decisions.push(Decision { pod, node, ruling: Arc::clone(&ruling) });
     }
 }
 
@@ -179,9 +179,11 @@ fn announce(cluster: &Cluster<'_, '_>, outcome: &mut CycleOutcome, decided: Deci
     let (pod, uid) = (task.identity.key.clone(), task.identity.uid.clone());
     let node = cluster.node(decided.node).identity.name.clone();
     let job = task.membership.job.map(|job| cluster.job(job).identity.key.object().clone());
-    let (beneficiary, reason) = match (decided.op, decided.why) {
-        (DecisionOp::Evict, Why::Evicted(grounds)) => (grounds.beneficiary, Some(grounds.reason)),
-        (DecisionOp::Unpipeline, Why::Released(cause)) => (None, Some(cause.describe().to_owned())),
+    let (beneficiary, reason) = match (decided.op, &decided.why) {
+        (DecisionOp::Evict, Why::Evicted(grounds)) => {
+            (grounds.beneficiary.clone(), Some(grounds.reason.clone()))
+        }
+        (DecisionOp::Unpipeline, Why::Released(cause)) => (None, Some(cause.describe().into())),
         _ => (None, None),
     };
     match decided.op {
@@ -200,13 +202,8 @@ fn announce(cluster: &Cluster<'_, '_>, outcome: &mut CycleOutcome, decided: Deci
         // What the pod is to say of its reservation is settled when the cycle ends.
         DecisionOp::Pipeline | DecisionOp::Unpipeline => {}
     }
-    outcome.decisions.push(Decision {
-        action: decided.action,
-        op: decided.op,
-        job: job.unwrap_or_else(|| pod.clone()),
-        pod,
-        node,
-        beneficiary,
-        reason,
-    });
+    let job = job.unwrap_or_else(|| pod.clone());
+    let Decided { action, op, .. } = decided;
+    let ruling = Arc::new(Ruling { action, op, job, beneficiary, reason });
+    outcome.decisions.push(Decision { pod, node, ruling });
 }

@@ -5,7 +5,7 @@ use muster_core::delta::{
     Ownership, PodFacts, PodGroupFacts, PodPhase, QueueFacts, QueueState,
 };
 use muster_core::ids::{Name, ObjectKey, TimeMs};
-use muster_core::intent::{Decision, DecisionOp};
+use muster_core::intent::{Decision, DecisionOp, Ruling};
 use muster_core::resource::{Quantity, ResourceList};
 
 use super::books::Books;
@@ -149,18 +149,19 @@ pub(crate) fn books(deltas: &[ClusterDelta]) -> Books {
 
 /// A decision about a pod.
 pub(crate) fn decide(op: DecisionOp, pod: &str, node: &str, job: &str) -> Decision {
-    Decision {
-        action: "preempt",
-        op,
-        pod: key(pod),
-        node: node.into(),
-        job: key(job),
-        beneficiary: None,
-        reason: None,
-    }
+    let ruling = Ruling { action: "preempt", op, job: key(job), beneficiary: None, reason: None };
+    Decision { pod: key(pod), node: node.into(), ruling: ruling.into() }
+}
+
+/// The same with another ruling.
+pub(crate) fn ruled(decision: Decision, change: impl FnOnce(&mut Ruling)) -> Decision {
+    let mut ruling = Ruling::clone(&decision);
+    change(&mut ruling);
+    Decision { ruling: ruling.into(), ..decision }
 }
 
 /// An eviction for a job.
 pub(crate) fn evict_for(winner: &str, pod: &str, node: &str, job: &str) -> Decision {
-    Decision { beneficiary: Some(key(winner)), ..decide(DecisionOp::Evict, pod, node, job) }
+    let evict = decide(DecisionOp::Evict, pod, node, job);
+    ruled(evict, |ruling| ruling.beneficiary = Some(key(winner)))
 }

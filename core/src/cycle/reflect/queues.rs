@@ -70,6 +70,8 @@ pub(super) fn reflect(scene: &mut Scene<'_, '_>, told: &mut ToldQueues) {
         told.0.retain(|&queue, _| queues.get(queue).is_ok_and(|queue| queue.identity.present));
     }
     news.sort_by(|a, b| a.0.cmp(&b.0));
-    let intents = news.into_iter().map(|(queue, report)| Intent::QueueStatus { queue, report });
+    let intents = news
+        .into_iter()
+        .map(|(queue, report)| Intent::QueueStatus { queue, report: report.into() });
     scene.outcome.0.intents.extend(intents);
 }

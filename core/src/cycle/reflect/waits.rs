@@ -12,7 +12,7 @@ use bevy_ecs::query::QueryData;
 
 use crate::cycle::Outcome;
 use crate::intent::Intent;
-use crate::verdict::Verdict;
+use crate::status::WaitReport;
 use crate::world::{
     Agenda, JobCounts, JobIdentity, JobMembers, JobVerdict, NodeIdentity, Task, ToldWait, Wait,
 };
@@ -40,7 +40,7 @@ pub(in crate::cycle) fn tell_waits(
             continue;
         }
         let verdict = job.verdict.0.as_ref();
-        let mut texts = Texts::default();
+        let mut reports = Reports::default();
         for &task in &job.members.0 {
             let Ok(item) = tasks.get(task) else { continue };
             let wait = Wait::of(&item, verdict).filter(|wait| wait.condition().is_some());
@@ -54,9 +54,11 @@ pub(in crate::cycle) fn tell_waits(
                     pod: item.identity.key.clone(),
                     uid: item.identity.uid.clone(),
                     job: job.identity.key.object().clone(),
-                    reason,
-                    code,
-                    message: texts.get(wait, verdict, node),
+                    wait: reports.get(wait, || WaitReport {
+                        reason,
+                        code,
+                        message: wait.message(verdict, node.map(|node| &node.name)),
+                    }),
                 });
             }
             if let Ok(mut item) = tasks.get_mut(task) {
@@ -67,21 +69,16 @@ pub(in crate::cycle) fn tell_waits(
     }
 }
 
-/// Messages most pods of a job share.
+/// What most pods of a job share.
 #[derive(Default)]
-struct Texts {
-    stuck: Option<Arc<str>>,
-    for_gang: Option<Arc<str>>,
+struct Reports {
+    stuck: Option<Arc<WaitReport>>,
+    for_gang: Option<Arc<WaitReport>>,
 }
 
-impl Texts {
-    fn get(
-        &mut self,
-        wait: Wait,
-        verdict: Option<&Verdict>,
-        node: Option<&NodeIdentity>,
-    ) -> Arc<str> {
-        let make = || wait.message(verdict, node.map(|node| &node.name)).into();
+impl Reports {
+    fn get(&mut self, wait: Wait, make: impl FnOnce() -> WaitReport) -> Arc<WaitReport> {
+        let make = || Arc::new(make());
         match wait {
             Wait::Stuck => self.stuck.get_or_insert_with(make).clone(),
             Wait::ForGang => self.for_gang.get_or_insert_with(make).clone(),

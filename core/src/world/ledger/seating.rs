@@ -60,10 +60,7 @@ pub(crate) struct Seats<'a, 's> {
 
 impl<'a, 's> Seats<'a, 's> {
     /// All nodes there are.
-    pub(crate) fn of(
-        nodes: &'a mut Query<'_, 's, Node>,
-        log: &'a mut ChangeLog,
-    ) -> Option<Self> {
+    pub(crate) fn of(nodes: &'a mut Query<'_, 's, Node>, log: &'a mut ChangeLog) -> Option<Self> {
         Some(Self { nodes: nodes.contiguous_iter_mut().ok()?.next()?, log })
     }
 

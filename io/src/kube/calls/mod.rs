@@ -23,8 +23,7 @@ use std::sync::Arc;
 use muster_core::delta::{AnnotatedNode, GroupPhase};
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::intent::{Decision, DecisionOp, Intent};
-use muster_core::status::{GroupReport, QueueReport};
-use muster_core::verdict::Reason;
+use muster_core::status::{GroupReport, QueueReport, WaitReport};
 
 /// What calls are about: those about the same are made one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -85,12 +84,8 @@ pub(crate) enum Report {
         uid: Name,
         /// Its job.
         job: ObjectKey,
-        /// Reason of the condition.
-        reason: &'static str,
-        /// Stable code.
-        code: Reason,
-        /// The same for people.
-        message: Arc<str>,
+        /// Why.
+        wait: Arc<WaitReport>,
     },
     /// Status of a PodGroup.
     Group {
@@ -100,7 +95,7 @@ pub(crate) enum Report {
         report: GroupReport,
     },
     /// Status of a queue.
-    Queue(QueueReport),
+    Queue(Box<QueueReport>),
 }
 
 /// A call.
@@ -145,9 +140,8 @@ pub(crate) fn calls(intents: Vec<Intent>, decisions: &[Decision]) -> Vec<(Subjec
             Intent::Annotate { pod, uid, reservation } => {
                 (Subject::Pod(pod), Call::Act(Act::Annotate { uid, reservation }))
             }
-            Intent::Unscheduled { pod, uid, job, reason, code, message } => {
-                let report = Report::Wait { uid, job, reason, code, message };
-                (Subject::Pod(pod), Call::Report(report))
+            Intent::Unscheduled { pod, uid, job, wait } => {
+                (Subject::Pod(pod), Call::Report(Report::Wait { uid, job, wait }))
             }
             Intent::GroupStatus { group, phase, report } => {
                 (Subject::Group(group), Call::Report(Report::Group { phase, report }))

@@ -4,6 +4,7 @@ use http::Method;
 use jiff::Timestamp;
 use muster_core::delta::AnnotatedNode;
 use muster_core::ids::{Name, ObjectKey};
+use muster_core::status::WaitReport;
 use serde_json::{Value, json};
 use tracing::warn;
 
@@ -53,7 +54,8 @@ impl Office {
 
     /// Writes why a pod waits, unless it says so already.
     pub(super) async fn tell_wait(&self, pod: &ObjectKey, report: Report) {
-        let Report::Wait { uid, job, reason, code, message } = report else { return };
+        let Report::Wait { uid, job, wait } = report else { return };
+        let WaitReport { reason, code, message } = &*wait;
         if self.memo.is_told(pod, &uid, reason, code.as_str()) {
             return;
         }

@@ -1,6 +1,6 @@
 //! Intents of a cycle as calls.
 
-use muster_core::intent::{Decision, DecisionOp, Intent};
+use muster_core::intent::{Decision, DecisionOp, Intent, Ruling};
 
 use super::*;
 
@@ -10,14 +10,10 @@ fn key(name: &str) -> ObjectKey {
 
 #[test]
 fn binds_and_evictions_know_their_job_and_take_their_claims_along() {
-    let decision = |op, pod: &str, job: &str| Decision {
-        action: "allocate",
-        op,
-        pod: key(pod),
-        node: "n".into(),
-        job: key(job),
-        beneficiary: None,
-        reason: None,
+    let decision = |op, pod: &str, job: &str| {
+        let job = key(job);
+        let ruling = Ruling { action: "allocate", op, job, beneficiary: None, reason: None };
+        Decision { pod: key(pod), node: "n".into(), ruling: ruling.into() }
     };
     let decisions = [
         decision(DecisionOp::Pipeline, "p", "held"),

@@ -396,13 +396,13 @@ fn a_queue_keeps_its_state_and_gets_one_where_it_has_none() {
     let mut cluster = Cluster::new(&scenario(objects));
     let write = |name: &str| Intent::QueueStatus {
         queue: name.into(),
-        report: QueueReport {
+        report: Box::new(QueueReport {
             state: QueueState::Open,
             allocated: vec![("cpu".into(), Quantity::from_units(3))],
             deserved: Vec::new(),
             share_ppm: 0,
             borrowed: Vec::new(),
-        },
+        }),
     };
     cluster.call(&[write("new"), write("odd"), write("never-was")], 0);
     let status = |name: &str| {

@@ -11,7 +11,7 @@ use muster_core::intent::{Decision, DecisionOp};
 use super::super::books::Books;
 use super::super::domains::DomainIndex;
 use super::super::fixtures::{
-    books, decide, domain, evict_for, gang, key, node, only_cpu, pod, queue, running, set,
+    books, decide, domain, evict_for, gang, key, node, only_cpu, pod, queue, ruled, running, set,
     set_gang, set_queue,
 };
 use super::super::scenario::{Deletion, FailBind, TimelineEntry};
@@ -83,10 +83,11 @@ fn evicting_a_name_twice_needs_something_new_between() {
 
 #[test]
 fn an_eviction_for_nobody_owes_nothing_but_is_not_made_twice() {
-    let shuffle = |pod| Decision {
-        action: "shuffle",
-        reason: Some("proposed for shuffle by mover".to_owned()),
-        ..decide(DecisionOp::Evict, pod, "n0", "low")
+    let shuffle = |pod| {
+        ruled(decide(DecisionOp::Evict, pod, "n0", "low"), |ruling| {
+            ruling.action = "shuffle";
+            ruling.reason = Some("proposed for shuffle by mover".into());
+        })
     };
     let mut watch = Watch::default();
     let mut books = crowded(2);
@@ -466,11 +467,11 @@ fn no_reclaim_pushes_a_queue_below_its_guarantee() {
             set_gang(gang("high", 1)),
             set(pod("high-0", "high", 2)),
         ]);
-        let mut decisions = [
-            evict_for("high", "low-0", "n0", "low"),
+        let evict = evict_for("high", "low-0", "n0", "low");
+        let decisions = [
+            ruled(evict, |ruling| ruling.action = "reclaim"),
             decide(DecisionOp::Pipeline, "high-0", "n0", "high"),
         ];
-        decisions[0].action = "reclaim";
         let mut watch = Watch::default();
         cycle(&mut watch, &mut books, 1, &decisions, &[]);
         broken(&watch)

@@ -1,6 +1,9 @@
 //! The tray: order of calls about one thing, reports replaced, pauses kept.
 
+use std::sync::Arc;
+
 use muster_core::ids::ObjectKey;
+use muster_core::status::WaitReport;
 use muster_core::verdict::Reason;
 use proptest::prelude::*;
 
@@ -23,9 +26,11 @@ fn wait(message: &str) -> Call {
     Call::Report(Report::Wait {
         uid: "u".into(),
         job: ObjectKey::new("default", "j"),
-        reason: "Unschedulable",
-        code: Reason::NeverFits,
-        message: message.into(),
+        wait: Arc::new(WaitReport {
+            reason: "Unschedulable",
+            code: Reason::NeverFits,
+            message: message.into(),
+        }),
     })
 }
 
