@@ -14,6 +14,7 @@ import argparse
 import json
 import math
 import pathlib
+import statistics
 import subprocess
 import sys
 
@@ -59,16 +60,23 @@ COLOURS = ["#0b6e99", "#c2571a"]
 PANEL, MARGIN = (380, 260), (64, 40)
 
 
-def measure(sweep, shrink, program):
-    """One run of `scale` for each size."""
+def scale(program, words):
+    """The figures of one run of `scale`."""
+    done = subprocess.run(program + words + ["-o", "json"], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"scale {' '.join(words)} failed:\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def measure(sweep, shrink, program, times):
+    """Some runs of `scale` for each size, of which each figure is the one in the middle."""
     runs = []
     for size in sweep["sizes"]:
         options = {**sweep["fixed"], sweep["option"]: size}
         words = [word for name, value in options.items() for word in (name, str(max(1, value // shrink)))]
-        done = subprocess.run(program + words + ["-o", "json"], cwd=ROOT, capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit(f"scale {' '.join(words)} failed:\n{done.stderr}")
-        runs.append({"size": max(1, size // shrink), **json.loads(done.stdout)})
+        taken = [scale(program, words) for _ in range(times)]
+        middle = {key: statistics.median(run[key] for run in taken) for key, _, _ in sweep["lines"]}
+        runs.append({"size": max(1, size // shrink), **middle})
         print(f"{sweep['title']}: {size // shrink:,} done", file=sys.stderr)
     return runs
 
@@ -142,6 +150,7 @@ def draw(results, file):
 def main():
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--smoke", action="store_true", help="tiny sizes")
+    words.add_argument("--runs", type=int, default=3, help="runs of each size, the middle one counts (3)")
     words.add_argument("--program", help="a `scale` that is built already")
     words.add_argument("--keep", type=pathlib.Path, help="write the figures to this file")
     words.add_argument("--from", dest="known", type=pathlib.Path, help="draw figures kept before")
@@ -151,7 +160,8 @@ def main():
         figures = json.loads(said.known.read_text(encoding="utf-8"))
     else:
         program = [said.program] if said.program else CARGO
-        figures = [measure(sweep, SMOKE if said.smoke else 1, program) for sweep in SWEEPS]
+        shrink = SMOKE if said.smoke else 1
+        figures = [measure(sweep, shrink, program, max(1, said.runs)) for sweep in SWEEPS]
     if said.keep:
         said.keep.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     results = list(zip(SWEEPS, figures))

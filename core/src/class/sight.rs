@@ -122,7 +122,7 @@ fn grade(pairing: &Pairing<'_>, grades: &mut [Fit]) {
     if pairing.odd.any(Oddities::MOVING) {
         fit::grade(&request.hot, nodes.idle, nodes.releasing, nodes.pipelined, grades);
     } else {
-        fit::grade_at_rest(&request.hot, nodes.idle, grades);
+        fit::grade_at_rest(&request.hot, nodes.used, nodes.allocatable, grades);
     }
     if !request.tail.is_empty() {
         for (grade, tails) in grades.iter_mut().zip(nodes.tails) {

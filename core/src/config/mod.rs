@@ -253,8 +253,8 @@ impl Default for Tuning {
     fn default() -> Self {
         Self {
             threads: None,
-            rows_per_block: 4096,
-            parallel_threshold: 16_384,
+            rows_per_block: 1024,
+            parallel_threshold: 4096,
             action_budget_ms: None,
             jobs_per_queue: None,
             period_ms: 1000,

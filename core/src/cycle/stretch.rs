@@ -75,10 +75,9 @@ impl Stretch {
         let kind_of = |task: &Entity| Kind::of_waiting(&columns, cluster.row(*task));
         let kind = kind_of(part.ahead().first()?)?;
         let class = scene.classes.get(kind.class);
-        // Groups of nodes have accounts of their own, and what is below zero is no request.
+        // Less than nothing is no request.
         let plain = class.group_rule.is_none()
             && class.volumes.is_none()
-            && cluster.groups.inheritance.is_none()
             && class.request.iter().all(|(_, amount)| amount > 0);
         if !plain || needed < LEAST {
             return None;

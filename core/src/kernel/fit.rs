@@ -48,16 +48,19 @@ pub fn grade(
     }
 }
 
-/// The same for rows on which nothing is leaving and nothing is held: what fits later fits now.
+/// The same for rows on which nothing is leaving and nothing is held: what fits later fits now. What
+/// is idle follows from columns that scores read, too.
 ///
 /// # Panics
 ///
 /// If the slices differ in length.
-pub fn grade_at_rest(request: &Lanes, idle: &[Lanes], out: &mut [Fit]) {
-    assert_eq!(idle.len(), out.len(), "one grade for each row");
+pub fn grade_at_rest(request: &Lanes, used: &[Lanes], allocatable: &[Lanes], out: &mut [Fit]) {
+    assert_eq!(used.len(), out.len(), "one grade for each row");
+    assert_eq!(allocatable.len(), out.len(), "columns of one table");
     let ask = ask(request);
-    for (idle, grade) in idle.iter().zip(out) {
-        let now = usize::from(ask.simd_gt(idle.wide()).none());
+    for ((used, allocatable), grade) in used.iter().zip(allocatable).zip(out) {
+        let idle = allocatable.wide() - used.wide();
+        let now = usize::from(ask.simd_gt(idle).none());
         *grade = GRADES[now][now];
     }
 }
@@ -147,10 +150,15 @@ mod tests {
         }
 
         #[test]
-        fn nodes_at_rest_are_graded_alike(request in any_lanes(), [idle] in any_columns::<1>()) {
+        fn nodes_at_rest_are_graded_alike(
+            request in any_lanes(),
+            [used, allocatable] in any_columns::<2>(),
+        ) {
+            let mut idle = allocatable.clone();
+            idle.iter_mut().zip(&used).for_each(|(idle, used)| idle.sub(used));
             let none = vec![Lanes::ZERO; idle.len()];
             let (mut rest, mut all) = (vec![Fit::Future; idle.len()], vec![Fit::None; idle.len()]);
-            grade_at_rest(&request, &idle, &mut rest);
+            grade_at_rest(&request, &used, &allocatable, &mut rest);
             grade(&request, &idle, &none, &none, &mut all);
             prop_assert_eq!(rest, all);
         }

@@ -9,7 +9,7 @@ use std::slice;
 use wide::{f64x4, i64x4};
 
 use super::lanes::{LANES, Lanes};
-use super::quad::{FUSED, Quad, ROWS, Wholes};
+use super::quad::{FUSED, Quad, ROWS, Wholes, column};
 use super::ratio::{self, SCORE_SCALE};
 
 /// How much each score counts.
@@ -46,32 +46,47 @@ pub fn score(
     out: &mut [i64],
 ) {
     assert!(lanes[0] != lanes[1], "two lanes");
-    let asks = lanes.map(|lane| request.0[lane]);
-    if !FUSED || !weights.are_small() || !asks.into_iter().all(Quad::takes) {
-        one_by_one(request, lanes, weights, (used, allocatable), out);
-        return;
-    }
     assert_eq!(used.len(), out.len(), "one score for each row");
     assert_eq!(allocatable.len(), out.len(), "columns of one table");
+    let columns = (used, allocatable);
+    if !FUSED || !weights.are_small() || !lanes.into_iter().all(|at| Quad::takes(request.0[at])) {
+        return one_by_one(request, lanes, weights, columns, out);
+    }
+    match lanes {
+        // Where the lanes are known, and lie side by side, both are read at once.
+        [0, 1] => by_four(request, [0, 1], weights, columns, out),
+        lanes => by_four(request, lanes, weights, columns, out),
+    }
+}
+
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "made once for the lanes almost everybody reads")]
+fn by_four(
+    request: &Lanes,
+    lanes: [usize; 2],
+    weights: Weights,
+    (used, allocatable): (&[Lanes], &[Lanes]),
+    out: &mut [i64],
+) {
     let (used, used_rest) = used.as_chunks::<ROWS>();
     let (wholes, wholes_rest) = allocatable.as_chunks::<ROWS>();
     let (out, out_rest) = out.as_chunks_mut::<ROWS>();
-    let mut sizes = [Wholes::ONE; 2];
-    let mut four = |used: &[Lanes; ROWS], wholes: &[Lanes; ROWS], scores: &[i64; ROWS]| {
-        let [first, second] = &mut sizes;
-        let a = Quad::new(used, wholes, lanes[0], first)?;
-        let b = Quad::new(used, wholes, lanes[1], second)?;
-        added(scores, weighted([a, b], asks, weights))
-    };
+    let terms = Terms::new(lanes.map(|lane| request.0[lane]), weights);
+    let mut sizes = [Wholes::NONE; 2];
     for ((used, wholes), out) in used.iter().zip(wholes).zip(out) {
-        match four(used, wholes, out) {
+        let of = |rows: &[Lanes; ROWS]| [column(rows, lanes[0]), column(rows, lanes[1])];
+        let quads = Quad::several(of(used), of(wholes), &mut sizes);
+        match quads.and_then(|quads| added(out, terms.weighted(quads))) {
             Some(sum) => *out = sum,
             None => one_by_one(request, lanes, weights, (used, wholes), out),
         }
     }
     // Mostly a single row that has changed: it is taken as four of the same.
     for ((used, whole), out) in used_rest.iter().zip(wholes_rest).zip(out_rest) {
-        if let Some([sum, ..]) = four(&[*used; ROWS], &[*whole; ROWS], &[*out; ROWS]) {
+        let of = |row: &Lanes| lanes.map(|lane| i64x4::splat(row.0[lane]));
+        let quads = Quad::several(of(used), of(whole), &mut sizes);
+        let sum = quads.and_then(|quads| added(&[*out; ROWS], terms.weighted(quads)));
+        if let Some([sum, ..]) = sum {
             *out = sum;
         } else {
             let columns = (slice::from_ref(used), slice::from_ref(whole));
@@ -80,26 +95,45 @@ pub fn score(
     }
 }
 
-/// The points of four rows times their weights, all together.
-#[inline]
-fn weighted(quads: [Quad; 2], asks: [i64; 2], weights: Weights) -> f64x4 {
-    let [a, b] = quads;
-    let mean = |of: fn(Quad, i64) -> f64x4| {
-        let points = f64x4::splat(100.0);
-        let sum = a.share(of(a, asks[0]), points) + b.share(of(b, asks[1]), points);
-        (sum * f64x4::splat(0.5)).floor()
-    };
-    let mut sum = f64x4::ZERO;
-    if weights.least != 0 {
-        sum += mean(Quad::left) * f64x4::splat(weights.least as f64);
+/// What is the same for all rows, four times side by side.
+struct Terms {
+    asks: [f64x4; 2],
+    weights: Weights,
+    least: f64x4,
+    most: f64x4,
+    balanced: f64x4,
+}
+
+impl Terms {
+    #[inline]
+    fn new(asks: [i64; 2], weights: Weights) -> Self {
+        let float = |weight: i64| f64x4::splat(weight as f64);
+        let Weights { least, most, balanced } = weights;
+        let asks = asks.map(Quad::ask);
+        Self { asks, weights, least: float(least), most: float(most), balanced: float(balanced) }
     }
-    if weights.most != 0 {
-        sum += mean(Quad::wanted) * f64x4::splat(weights.most as f64);
+
+    /// The points of four rows times their weights, all together.
+    #[inline]
+    fn weighted(&self, quads: [Quad; 2]) -> f64x4 {
+        let ([a, b], [ask_a, ask_b]) = (quads, self.asks);
+        let mean = |of: fn(Quad, f64x4) -> f64x4| {
+            let points = f64x4::splat(100.0);
+            let sum = a.share(of(a, ask_a), points) + b.share(of(b, ask_b), points);
+            (sum * f64x4::splat(0.5)).floor()
+        };
+        let mut sum = f64x4::ZERO;
+        if self.weights.least != 0 {
+            sum += mean(Quad::left) * self.least;
+        }
+        if self.weights.most != 0 {
+            sum += mean(Quad::wanted) * self.most;
+        }
+        if self.weights.balanced != 0 {
+            sum += ratio::balance(quads, self.asks) * self.balanced;
+        }
+        sum
     }
-    if weights.balanced != 0 {
-        sum += ratio::balance(quads, asks) * f64x4::splat(weights.balanced as f64);
-    }
-    sum
 }
 
 /// Scores with so many points more; none if one of them does not fit.

@@ -22,23 +22,24 @@ const LIMIT: i64 = 1 << 51;
 /// the number away again turns an integer into a float. AVX2 has no instruction for that.
 const TURN: f64 = ((1_u64 << 52) + (1 << 51)) as f64;
 
-/// What four rows have of one lane, and its inverse. Nodes come in few sizes: the next rows mostly
-/// have the same, and nothing is divided.
+/// What four rows have of one lane, and its inverse, taken a hair too small. Nodes come in few sizes:
+/// the next rows mostly have the same, and nothing is divided.
 #[derive(Clone, Copy)]
 pub(super) struct Wholes {
     whole: f64x4,
     inverse: f64x4,
 }
 
+/// Less than one by eight times what a float is rounded by.
+const SHORT: f64 = 1.0 - 8.0 * f64::EPSILON;
+
 impl Wholes {
-    pub(super) const ONE: Self = Self { whole: f64x4::ONE, inverse: f64x4::ONE };
+    /// Of no rows yet: whatever comes is different.
+    pub(super) const NONE: Self = Self { whole: f64x4::ZERO, inverse: f64x4::ZERO };
 
     #[inline]
-    fn of(&mut self, whole: f64x4) -> Self {
-        if !self.whole.simd_eq(whole).all() {
-            *self = Self { whole, inverse: f64x4::ONE / whole };
-        }
-        *self
+    fn of(whole: f64x4) -> Self {
+        Self { whole, inverse: f64x4::splat(SHORT) / whole }
     }
 }
 
@@ -58,13 +59,32 @@ impl Quad {
         lane: usize,
         wholes: &mut Wholes,
     ) -> Option<Self> {
-        let (used, whole) = (column(used, lane), column(whole, lane));
-        let limit = i64x4::splat(LIMIT);
-        let fits = whole.simd_gt(i64x4::ZERO)
-            & limit.simd_gt(whole)
-            & limit.simd_gt(used)
-            & used.simd_gt(i64x4::ZERO - limit);
-        fits.all().then(|| Self { used: float(used), wholes: wholes.of(float(whole)) })
+        let known = std::slice::from_mut(wholes).as_mut_array()?;
+        let [quad] = Self::several([column(used, lane)], [column(whole, lane)], known)?;
+        Some(quad)
+    }
+
+    /// Several lanes of four rows, given as columns; none if a row has nothing of one, or too much of
+    /// one, or less than nothing is used.
+    #[inline]
+    pub(super) fn several<const N: usize>(
+        used: [i64x4; N],
+        whole: [i64x4; N],
+        wholes: &mut [Wholes; N],
+    ) -> Option<[Self; N]> {
+        // An amount from zero to the limit has no high bits, nor has a whole of at least one, less one.
+        let mut bits = i64x4::ZERO;
+        for (used, whole) in used.into_iter().zip(whole) {
+            bits |= used | (whole - i64x4::ONE);
+        }
+        if !(bits & i64x4::splat(-LIMIT)).simd_eq(i64x4::ZERO).all() {
+            return None;
+        }
+        let whole = whole.map(float);
+        if !whole.iter().zip(&*wholes).all(|(whole, known)| whole.simd_eq(known.whole).all()) {
+            *wholes = whole.map(Wholes::of);
+        }
+        Some(std::array::from_fn(|at| Self { used: float(used[at]), wholes: wholes[at] }))
     }
 
     /// Can so much be asked for?
@@ -73,23 +93,30 @@ impl Quad {
         (-LIMIT..LIMIT).contains(&request)
     }
 
+    /// So much asked of each row.
+    #[inline]
+    pub(super) fn ask(request: i64) -> f64x4 {
+        f64x4::splat(request as f64)
+    }
+
     /// What would be used of the whole, within `0..=whole`.
     #[inline]
-    pub(super) fn wanted(self, request: i64) -> f64x4 {
-        (self.used + f64x4::splat(request as f64)).max(f64x4::ZERO).min(self.wholes.whole)
+    pub(super) fn wanted(self, ask: f64x4) -> f64x4 {
+        (self.used + ask).fast_max(f64x4::ZERO).fast_min(self.wholes.whole)
     }
 
     /// What would be left.
     #[inline]
-    pub(super) fn left(self, request: i64) -> f64x4 {
-        self.wholes.whole - self.wanted(request)
+    pub(super) fn left(self, ask: f64x4) -> f64x4 {
+        self.wholes.whole - self.wanted(ask)
     }
 
     /// `part * scale / whole`, rounded down, for `0 <= part <= whole` and `0 < scale < 2^30`.
     ///
-    /// The product is `high + low`, both exact. The quotient is below 2^30 and off by at most one, as
-    /// three roundings move it by less than 2^-20; so the rest lies within `-whole..2 * whole`: a whole
-    /// number below 2^53, hence exact too.
+    /// The product is `high + low`, both exact. The inverse is short by more than all roundings
+    /// together, so the quotient is never too large; it is below 2^30 and short by less than 2^-18,
+    /// hence by one at most. So the rest lies within `0..2 * whole`: a whole number below 2^53, which is
+    /// exact too.
     #[inline]
     pub(super) fn share(self, part: f64x4, scale: f64x4) -> f64x4 {
         let Wholes { whole, inverse } = self.wholes;
@@ -97,14 +124,13 @@ impl Quad {
         let low = part.mul_sub(scale, high);
         let guess = (high * inverse).floor();
         let rest = guess.mul_neg_add(whole, high) + low;
-        let more = rest.simd_ge(whole) & f64x4::ONE;
-        let less = rest.simd_lt(f64x4::ZERO) & f64x4::ONE;
-        guess + more - less
+        guess + (rest.simd_ge(whole) & f64x4::ONE)
     }
 }
 
+/// One lane of four rows, as it is.
 #[inline]
-fn column([a, b, c, d]: &[Lanes; ROWS], lane: usize) -> i64x4 {
+pub(super) fn column([a, b, c, d]: &[Lanes; ROWS], lane: usize) -> i64x4 {
     i64x4::new([a.0[lane], b.0[lane], c.0[lane], d.0[lane]])
 }
 

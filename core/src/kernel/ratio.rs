@@ -71,19 +71,20 @@ fn mean_of_points(
     weight: i64,
     columns: (&[Lanes], &[Lanes]),
     out: &mut [i64],
-    four: impl Fn(Quad, i64) -> f64x4,
+    four: impl Fn(Quad, f64x4) -> f64x4,
     part: impl Fn(i64, i64) -> i64,
 ) {
     let lanes = Weighted::new(weights, |_| true);
     let small = lanes.total < 1 << 40 && lanes.iter().all(|&(at, _)| Quad::takes(request.0[at]));
     let (mut wholes, mut divisor) = ([Whole::ONE; LANES], Whole::ONE);
     let (scale, total) = (f64x4::splat(POINTS as f64), f64x4::splat(lanes.total as f64));
-    let mut sizes = [Wholes::ONE; LANES];
+    let mut sizes = [Wholes::NONE; LANES];
     let four = |used: &[Lanes; quad::ROWS], allocatable: &[Lanes; quad::ROWS]| {
         let mut points = f64x4::ZERO;
         for &(lane, weight) in lanes.iter() {
             let quad = Quad::new(used, allocatable, lane, &mut sizes[lane])?;
-            points += quad.share(four(quad, request.0[lane]), scale) * f64x4::splat(weight as f64);
+            let ask = Quad::ask(request.0[lane]);
+            points += quad.share(four(quad, ask), scale) * f64x4::splat(weight as f64);
         }
         // A quotient that is not whole is further from the next number than rounding reaches.
         Some((points / total).floor())
@@ -144,8 +145,8 @@ pub fn balanced(
     };
     match *lanes {
         [a, b] if FUSED && [a, b].iter().all(|&lane| Quad::takes(request.0[lane])) => {
-            let asks = [request.0[a], request.0[b]];
-            let mut sizes = [Wholes::ONE; 2];
+            let asks = [a, b].map(|lane| Quad::ask(request.0[lane]));
+            let mut sizes = [Wholes::NONE; 2];
             let four = |used: &_, whole: &_| {
                 let [size_a, size_b] = &mut sizes;
                 let first = Quad::new(used, whole, a, size_a)?;
@@ -159,16 +160,16 @@ pub fn balanced(
 
 /// What [`balanced`] gives four rows that have some of both lanes, in whole points.
 #[inline]
-pub(super) fn balance([a, b]: [Quad; 2], [ask_a, ask_b]: [i64; 2]) -> f64x4 {
+pub(super) fn balance([a, b]: [Quad; 2], [ask_a, ask_b]: [f64x4; 2]) -> f64x4 {
     let (scale, half) = (f64x4::splat(PARTS as f64), f64x4::splat(POINTS as f64 / 2.0));
     // Half of a hundred times the difference, rounded up. The product is off by less than a hair, and
     // a number that is not whole is fifty hairs and more above the last whole one.
     let (point, hair) = (f64x4::splat(POINTS as f64 / 2.0 / PARTS as f64), f64x4::splat(1e-9));
-    let uneven = |ask_a: i64, ask_b: i64| {
+    let uneven = |ask_a: f64x4, ask_b: f64x4| {
         let (a, b) = (a.share(a.wanted(ask_a), scale), b.share(b.wanted(ask_b), scale));
         ((a - b).abs() * point - hair).ceil()
     };
-    let gain = uneven(0, 0) - uneven(ask_a, ask_b);
+    let gain = uneven(f64x4::ZERO, f64x4::ZERO) - uneven(ask_a, ask_b);
     // Halves are cut off towards zero, as whole numbers do it; the sum is never below zero.
     half + ((half + gain) * f64x4::splat(0.5)).trunc()
 }

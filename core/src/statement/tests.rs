@@ -23,7 +23,7 @@ use crate::intent::DecisionOp;
 use crate::reservation::Release;
 use crate::resource::{Quantity, ResourceList};
 use crate::scheduler::{CycleOutcome, Scheduler};
-use crate::world::{self, Cluster, TaskStatus};
+use crate::world::{self, Cluster, Kind, Seat, Seats, TaskStatus};
 
 fn amounts(pairs: &[(&str, i64)]) -> ResourceList {
     let mut list: ResourceList = pairs
@@ -348,6 +348,8 @@ pub(crate) enum Step {
     Mark,
     Rollback,
     SaveAndRecover,
+    /// Places for waiting tasks of a job that are alike, a node each, some nodes left out.
+    Alike(usize, usize),
 }
 
 pub(crate) fn step() -> impl Strategy<Value = Step> {
@@ -360,6 +362,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Mark),
         1 => Just(Step::Rollback),
         1 => Just(Step::SaveAndRecover),
+        3 => (0..3_usize, 0..4_usize).prop_map(|(job, node)| Step::Alike(job, node)),
     ]
 }
 
@@ -425,8 +428,39 @@ pub(crate) fn perform(cluster: &mut Cluster<'_, '_>, statement: &mut Statement, 
                 statement.rollback(cluster, from);
                 statement.recover(cluster, &plan);
             }
+            Step::Alike(job, node) => allocate_alike(cluster, statement, cast.jobs[job], node),
         }
     }
+}
+
+/// Does what a stretch does.
+fn allocate_alike(
+    cluster: &mut Cluster<'_, '_>,
+    statement: &mut Statement,
+    job: Entity,
+    first: usize,
+) {
+    let Some(columns) = cluster.task_columns() else { return };
+    let members = cluster.job(job).members.0.clone();
+    let kind = |task: &Entity| Kind::of_waiting(&columns, cluster.row(*task));
+    let Some(shared) = members.iter().find_map(kind) else { return };
+    let alike: Vec<Entity> =
+        members.iter().copied().filter(|task| kind(task) == Some(shared)).collect();
+    let request = cluster.task(alike[0]).request.clone();
+    // Only where there is room, now and later.
+    let columns = cluster.columns();
+    let fits = |row: &usize| {
+        let later = columns.future(*row);
+        request.amounts.hot.fits(&columns.idle[*row]) && request.amounts.fits(&later)
+    };
+    let rows: Vec<usize> = (0..columns.len()).filter(fits).collect();
+    let Cluster { nodes, log, .. } = cluster;
+    let Some(mut free) = Seats::of(nodes, log) else { return };
+    let seats = alike.into_iter().zip(rows.into_iter().skip(first));
+    let seats: Vec<Seat> =
+        seats.map(|(task, row)| (task, free.take(row as u32, &request))).collect();
+    let asked = request.amounts.times(seats.len() as u32).expect("small amounts");
+    statement.allocate_alike(cluster, shared, &seats, &request.amounts, &asked);
 }
 
 proptest! {

@@ -244,8 +244,11 @@ impl Cluster<'_, '_> {
         if let Some(node) = contribution.home {
             self.post_node(node, contribution, flow);
         }
-        if self.groups.inheritance.is_some() {
-            self.post_group(contribution, flow);
+        if self.groups.inheritance.is_some()
+            && holds_of_group(contribution.status)
+            && let (Some(job), Some(node)) = (contribution.job, contribution.home)
+        {
+            self.post_group(job, node, &contribution.request.amounts, flow);
         }
         self.post_task(contribution, flow);
     }
@@ -263,16 +266,11 @@ impl Cluster<'_, '_> {
         }
     }
 
-    /// What the queue of a task holds of the group of its node.
-    fn post_group(&mut self, contribution: &Contribution, flow: Flow) {
-        if !holds_of_group(contribution.status) {
-            return;
-        }
-        let (Some(job), Some(node)) = (contribution.job, contribution.home) else { return };
+    /// What the queue of a job holds of the group of a node.
+    fn post_group(&mut self, job: Entity, node: Entity, amounts: &ResourceVec, flow: Flow) {
         let (Ok(job), Ok(node)) = (self.jobs.get(job), self.nodes.get(node)) else { return };
         if let Some(group) = node.rules.label(Symbol::NODE_GROUP) {
-            let used = self.groups.used_mut(job.spec.queue, group);
-            flow.vector(used, &contribution.request.amounts);
+            flow.vector(self.groups.used_mut(job.spec.queue, group), amounts);
         }
     }
 

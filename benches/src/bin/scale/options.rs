@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
+use muster::config::{default_config, parse};
 use muster_benches::flamegraph;
 use muster_benches::fleet::{Fleet, NODE};
+use muster_core::config::SchedulerConfig;
 
 use crate::report::Output;
 
@@ -39,6 +41,9 @@ pub(crate) struct Options {
     /// Queues the gangs are dealt out to.
     #[arg(long, default_value_t = 1)]
     queues: usize,
+    /// A configuration file, for rules and tuning other than the built-in ones.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Threads of the pool; one a core if not given.
     #[arg(long)]
     threads: Option<usize>,
@@ -48,7 +53,7 @@ pub(crate) struct Options {
     /// Draws what the large cycle (or the cycles of a case) spent its time on.
     #[arg(long, value_name = "FILE")]
     pub(crate) flamegraph: Option<PathBuf>,
-    /// A fixed case instead: only `--threads`, `--flamegraph` and `-o` count.
+    /// A fixed case instead, with rules of its own: only `--threads`, `--flamegraph` and `-o` count.
     #[arg(long)]
     pub(crate) case: Option<Case>,
     /// How to print the figures.
@@ -107,6 +112,15 @@ impl Options {
     pub(crate) fn threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.threads.unwrap_or_else(cores)
+    }
+
+    /// The configuration asked for.
+    pub(crate) fn config(&self) -> Result<SchedulerConfig, String> {
+        let Some(file) = &self.config else { return Ok(default_config().config) };
+        let name = file.display().to_string();
+        let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
+        let parsed = parse(&name, &text).map_err(|errors| errors.to_string())?;
+        Ok(parsed.config)
     }
 
     /// Runs something, under the profiler if that was asked for.

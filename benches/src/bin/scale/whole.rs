@@ -3,12 +3,11 @@
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
-use muster::config::default_config;
 use muster_benches::echo::Echo;
 use muster_benches::fleet::Fleet;
 use muster_benches::memory::{Counting, resident_mib};
 use muster_benches::rig::{Rig, count, median, micros, millis};
-use muster_core::config::Upkeep;
+use muster_core::config::{SchedulerConfig, Upkeep};
 use muster_core::delta::ClusterDelta;
 use muster_core::intent::{Decision, DecisionOp};
 
@@ -24,7 +23,8 @@ const CHURN: usize = 50;
 
 pub(crate) fn measure(options: &Options) -> Result<Whole, String> {
     let (fleet, threads) = (options.fleet(), options.threads());
-    let mut rig = Rig::new(&default_config().config, threads);
+    let config = options.config()?;
+    let mut rig = Rig::new(&config, threads);
     let mut echo = Echo::default();
     let start = start(&mut rig, fleet, &mut echo);
     let waiting = fleet.waiting();
@@ -44,7 +44,7 @@ pub(crate) fn measure(options: &Options) -> Result<Whole, String> {
     drop((rig, echo));
     let naive = match options.naive {
         0 => None,
-        pods => Some(naive(fleet, threads, pods)?),
+        pods => Some(naive(config, fleet, threads, pods)?),
     };
     Ok(Whole {
         nodes: fleet.nodes,
@@ -117,11 +117,16 @@ fn churn(rig: &mut Rig, echo: &mut Echo, fleet: Fleet) -> Result<Duration, Strin
 
 /// Tasks a second of the twin that looks at every node for each of them: on the first gangs that wait,
 /// cut down to so many pods. Its decisions must be those of a scheduler that does not.
-fn naive(fleet: Fleet, threads: usize, pods: usize) -> Result<f64, String> {
+fn naive(
+    config: SchedulerConfig,
+    fleet: Fleet,
+    threads: usize,
+    pods: usize,
+) -> Result<f64, String> {
     let members = pods.min(fleet.members);
     let part = Fleet { gangs: pods / members, members, ..fleet };
     let run = |upkeep: Upkeep| {
-        let mut config = default_config().config;
+        let mut config = config.clone();
         config.tuning.upkeep = upkeep;
         let mut rig = Rig::new(&config, threads);
         start(&mut rig, fleet, &mut Echo::default());

@@ -119,6 +119,11 @@ impl Cluster<'_, '_> {
         if !self.tree.tiers.is_empty() {
             self.seat_in_domains(seats, request);
         }
+        if self.groups.inheritance.is_some() {
+            for &(_, node) in seats {
+                self.post_group(kind.job, node, request, Flow::In);
+            }
+        }
         if let Ok(mut job) = self.jobs.get_mut(kind.job) {
             let (from, to) = (TaskStatus::Pending, TaskStatus::Allocated);
             shift(&mut job.counts, kind, seats.len() as u32, [from, to]);
