@@ -254,7 +254,7 @@ impl Default for Tuning {
         Self {
             threads: None,
             rows_per_block: 1024,
-            parallel_threshold: 4096,
+            parallel_threshold: 2048,
             action_budget_ms: None,
             jobs_per_queue: None,
             period_ms: 1000,
