@@ -69,6 +69,13 @@ impl Fleet {
         deltas
     }
 
+    /// Those gangs go again, with their pods.
+    pub fn withdrawn(self) -> Vec<ClusterDelta> {
+        let pods = (0..self.waiting_pods()).map(|pod| ClusterDelta::PodGone(self.waiting_pod(pod)));
+        let gone = |gang| ClusterDelta::PodGroupGone(ObjectKey::new(NAMESPACE, waiting_gang(gang)));
+        pods.chain((0..self.gangs).map(gone)).collect()
+    }
+
     /// One more gang of pods, of the first class, that comes later.
     pub fn newcomers(self, round: usize, members: usize) -> Vec<ClusterDelta> {
         self.latecomers(round, members, 0)

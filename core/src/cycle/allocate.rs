@@ -30,6 +30,8 @@ pub(super) fn place_jobs(scene: &mut Scene<'_, '_>, action: &'static str, portio
     let tasks = reserved.iter().chain(&fresh).map(|&job| scene.cluster.job(job).counts.waiting());
     let tasks = tasks.map(|tasks| tasks as usize).sum();
     scene.outcome.0.expect(tasks);
+    scene.cluster.reservations.expect(tasks);
+    scene.cluster.log.expect(tasks);
     drive(scene, Entitled::BelowDue, [reserved, fresh], |scene, job, sheet| {
         let sheet = sheet.get_or_insert_with(|| Sheet::of(scene, job, portion));
         if sheet.is_done() {

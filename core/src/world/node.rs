@@ -280,6 +280,11 @@ impl ChangeLog {
         self.rows.push(row);
     }
 
+    /// Makes room for so many notes.
+    pub(crate) fn expect(&mut self, rows: usize) {
+        self.rows.reserve(rows);
+    }
+
     /// Forgets everything once there is more to read than to look at all rows anew.
     pub fn trim(&mut self, nodes: usize) {
         if self.rows.len() > nodes.max(LOG_ROWS_MIN) * 4 {

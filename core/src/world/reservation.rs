@@ -132,6 +132,11 @@ impl Reservations {
         }
     }
 
+    /// Makes room for so many entries, so that the list of a large cycle is not copied while it grows.
+    pub(crate) fn expect(&mut self, tasks: usize) {
+        self.due.reserve(tasks);
+    }
+
     /// When something that begins now runs out.
     fn end_of_patience(&mut self, task: Entity) -> TimeMs {
         let until = TimeMs(self.now.0.saturating_add(self.rules.deadline_ms));
