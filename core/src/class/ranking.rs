@@ -241,7 +241,7 @@ impl Ranking {
                 near: self.near.as_deref(),
                 ordinals: &self.ordinals,
             };
-            sight.look_at(&whole, run[0] as usize, ranks, bars);
+            sight.fill(&whole, run[0] as usize, ranks, bars, |_, _| {});
         }
         match (&mut self.nest, &mut self.cells) {
             (Some(nest), _) => {

@@ -53,12 +53,26 @@ impl Sight<'_> {
         bars: &mut [Bar],
     ) -> Option<Standing> {
         let mut best = None;
+        self.fill(whole, first, ranks, bars, |first, ranks| {
+            best = best.max(self.first_of(first, ranks, best));
+        });
+        best
+    }
+
+    /// The same; somebody sees every run as soon as it is filled.
+    pub(super) fn fill(
+        &self,
+        whole: &Pairing<'_>,
+        first: usize,
+        ranks: &mut [i64],
+        bars: &mut [Bar],
+        mut seen: impl FnMut(usize, &[i64]),
+    ) {
         let runs = ranks.chunks_mut(RUN_ROWS).zip(bars.chunks_mut(RUN_ROWS));
         for (first, (ranks, bars)) in (first..).step_by(RUN_ROWS).zip(runs) {
             self.look_at_run(&whole.rows(first..first + ranks.len()), first, ranks, bars);
-            best = best.max(self.first_of(first, ranks, best));
+            seen(first, ranks);
         }
-        best
     }
 
     fn look_at_run(

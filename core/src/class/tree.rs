@@ -79,10 +79,14 @@ impl Tournament {
 
     /// Plays the matches of one row anew.
     pub(super) fn mend(&mut self, row: usize, ranks: &[i64], ordinals: &[u32]) {
-        let mut at = self.play_block(row / BLOCK, ranks, ordinals) / 2;
-        while at >= 1 {
-            self.play(at);
+        let mut at = self.play_block(row / BLOCK, ranks, ordinals);
+        // The winner so far meets whoever stands beside it: nothing just written is read again.
+        let mut winner = self.winners[at];
+        while at > 1 {
+            let other = self.winners[at ^ 1];
+            winner = if other.beats(&winner) { other } else { winner };
             at /= 2;
+            self.winners[at] = winner;
         }
     }
 

@@ -39,10 +39,9 @@ impl Stretches {
             self.passed_over -= 1;
             return 0;
         }
-        let Some(stretch) = Stretch::ahead(scene, job, part) else {
-            return 0;
-        };
-        let seats = stretch.choose(scene, part);
+        let Some(stretch) = Stretch::ahead(scene, job, part) else { return 0 };
+        // What the queue may not have is not looked for.
+        let seats = if stretch.tasks > 0 { stretch.choose(scene, part) } else { Vec::new() };
         if !seats.is_empty()
             && let Some(asked) = stretch.request.times(seats.len() as u32)
         {
@@ -50,7 +49,7 @@ impl Stretches {
             statement.allocate_alike(&mut scene.cluster, stretch.kind, &seats, request, &asked);
         }
         part.skip(seats.len());
-        self.passed_over = (stretch.tasks - seats.len()).saturating_sub(1);
+        self.passed_over = (stretch.alike - seats.len()).saturating_sub(1);
         seats.len() as u32
     }
 }
@@ -58,6 +57,9 @@ impl Stretches {
 /// Tasks of one kind that follow on each other.
 struct Stretch {
     kind: Kind,
+    /// All of them that the gang needs.
+    alike: usize,
+    /// Those their queue may have.
     tasks: usize,
     /// What each of them asks for.
     request: ResourceVec,
@@ -83,12 +85,10 @@ impl Stretch {
             return None;
         }
         let alike = part.ahead().iter().take(needed).take_while(|task| kind_of(task) == Some(kind));
-        let tasks = alike.count();
+        let alike = Some(alike.count()).filter(|&alike| alike >= LEAST)?;
         let request = class.request.clone();
-        let together = request.times(tasks as u32).filter(|_| tasks >= LEAST)?;
-        let queue = cluster.queue(cluster.job(job).spec.queue);
-        let allowed = scene.policies.allocatable(cluster, &scene.names.0, &queue, &together);
-        allowed.is_ok().then_some(Self { kind, tasks, request })
+        let tasks = allowed(scene, job, &request, alike);
+        Some(Self { kind, alike, tasks, request })
     }
 
     /// Finds free room for one task after the other and takes it, as far as there is any.
@@ -118,6 +118,29 @@ impl Stretch {
         ranking.catch_up(free.mark());
         seats
     }
+}
+
+/// How many of so many equal tasks the job's queue may have.
+fn allowed(scene: &Scene<'_, '_>, job: Entity, request: &ResourceVec, tasks: usize) -> usize {
+    let cluster = &scene.cluster;
+    let queue = cluster.queue(cluster.job(job).spec.queue);
+    let may_have = |tasks: usize| {
+        let asked = request.times(tasks as u32);
+        let answer =
+            |asked| scene.policies.allocatable(cluster, &scene.names.0, &queue, &asked).is_ok();
+        asked.is_some_and(answer)
+    };
+    let (mut most, mut least_refused) = (0, tasks + 1);
+    let mut next = tasks;
+    while most + 1 < least_refused {
+        if may_have(next) {
+            most = next;
+        } else {
+            least_refused = next;
+        }
+        next = usize::midpoint(most, least_refused);
+    }
+    most
 }
 
 /// How many more places the job or sub-group needs, at least, before it has enough.
