@@ -75,11 +75,12 @@ pub struct CycleOutcome {
 }
 
 impl CycleOutcome {
-    /// Makes room for decisions about so many pods and their calls: lists of a large cycle are not
-    /// copied while they grow. Memory nobody writes to costs nothing.
-    pub(crate) fn expect(&mut self, pods: usize) {
+    /// Makes room for decisions about so many pods with their calls, and for reports on so many jobs
+    /// and queues: lists of a large cycle are not copied while they grow. Memory nobody writes to costs
+    /// nothing.
+    pub(crate) fn expect(&mut self, pods: usize, reports: usize) {
         self.decisions.reserve(pods);
-        self.intents.reserve(pods);
+        self.intents.reserve(pods + reports);
     }
 }
 

@@ -29,7 +29,8 @@ pub(super) fn place_jobs(scene: &mut Scene<'_, '_>, action: &'static str, portio
         .partition(|&job| scene.cluster.job(job).counts.pipelined() > 0);
     let tasks = reserved.iter().chain(&fresh).map(|&job| scene.cluster.job(job).counts.waiting());
     let tasks = tasks.map(|tasks| tasks as usize).sum();
-    scene.outcome.0.expect(tasks);
+    let reports = scene.cluster.open_jobs().len() + scene.cluster.queues.iter().len();
+    scene.outcome.0.expect(tasks, reports);
     scene.cluster.reservations.expect(tasks);
     scene.cluster.log.expect(tasks);
     drive(scene, Entitled::BelowDue, [reserved, fresh], |scene, job, sheet| {
