@@ -17,7 +17,7 @@ use crate::class::{Class, ClassId};
 use crate::kernel::slots::{Slots, count, slots};
 use crate::policy::Unit;
 use crate::resource::{Dim, Lanes, ResourceVec};
-use crate::world::{NodeColumns, READY, TaskStatus};
+use crate::world::{JobReadOnlyItem, NodeColumns, READY, TaskStatus};
 
 /// Tasks of one class that wait for a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,16 +102,20 @@ fn fewest(scene: &Scene<'_, '_>, job: Entity, subgroup: Option<u16>) -> u32 {
     if item.counts.pipelined() > 0 {
         return 0;
     }
-    let lacks = match subgroup {
-        Some(at) => {
-            let group = &item.counts.subgroups[usize::from(at)];
-            let size = item.spec.subgroups[usize::from(group.policy)].size;
-            size.saturating_sub(group.count(&READY))
-        }
-        None if scene.policies.job_pipelined(&item) => 0,
-        None => scene.policies.job_lacks(&item),
-    };
-    lacks.max(1)
+    let covered = subgroup.is_none() && scene.policies.job_pipelined(&item);
+    if covered { 1 } else { lacks(scene, &item, subgroup).max(1) }
+}
+
+/// How many more places a job or one of its sub-groups needs, at least, before it has enough.
+pub(super) fn lacks(
+    scene: &Scene<'_, '_>,
+    job: &JobReadOnlyItem<'_, '_>,
+    subgroup: Option<u16>,
+) -> u32 {
+    let Some(at) = subgroup else { return scene.policies.job_lacks(job) };
+    let group = &job.counts.subgroups[usize::from(at)];
+    let size = job.spec.subgroups[usize::from(group.policy)].size;
+    size.saturating_sub(group.count(&READY))
 }
 
 /// A domain worth a trial.

@@ -8,13 +8,14 @@
 use bevy_ecs::entity::Entity;
 
 use super::drive::Scene;
+use super::prospect::lacks;
 use super::worksheet::Part;
 use crate::class::Rules;
 use crate::config::Upkeep;
 use crate::kernel::fit::Fit;
 use crate::resource::ResourceVec;
 use crate::statement::Statement;
-use crate::world::{Around, Cluster, DomainView, Kind, READY, Seat, Seats, totals_of};
+use crate::world::{Around, Cluster, DomainView, Kind, Seat, Seats, totals_of};
 
 /// Fewer tasks than this are not worth it.
 const LEAST: usize = 2;
@@ -42,10 +43,9 @@ impl Stretches {
         let Some(stretch) = Stretch::ahead(scene, job, part) else { return 0 };
         // What the queue may not have is not looked for.
         let seats = if stretch.tasks > 0 { stretch.choose(scene, part) } else { Vec::new() };
-        if !seats.is_empty()
-            && let Some(asked) = stretch.request.times(seats.len() as u32)
-        {
+        if !seats.is_empty() {
             let request = &stretch.request;
+            let asked = request.times(seats.len() as u32).expect("the queue was asked for as much");
             statement.allocate_alike(&mut scene.cluster, stretch.kind, &seats, request, &asked);
         }
         part.skip(seats.len());
@@ -72,7 +72,7 @@ impl Stretch {
             return None;
         }
         let cluster = &scene.cluster;
-        let needed = needed(scene, job, part.subgroup) as usize;
+        let needed = lacks(scene, &cluster.job(job), part.subgroup) as usize;
         let columns = cluster.task_columns()?;
         let kind_of = |task: &Entity| Kind::of_waiting(&columns, cluster.row(*task));
         let kind = kind_of(part.ahead().first()?)?;
@@ -141,17 +141,4 @@ fn allowed(scene: &Scene<'_, '_>, job: Entity, request: &ResourceVec, tasks: usi
         next = usize::midpoint(most, least_refused);
     }
     most
-}
-
-/// How many more places the job or sub-group needs, at least, before it has enough.
-fn needed(scene: &Scene<'_, '_>, job: Entity, subgroup: Option<u16>) -> u32 {
-    let item = scene.cluster.job(job);
-    match subgroup {
-        None => scene.policies.job_lacks(&item),
-        Some(at) => {
-            let group = &item.counts.subgroups[usize::from(at)];
-            let size = item.spec.subgroups[usize::from(group.policy)].size;
-            size.saturating_sub(group.count(&READY))
-        }
-    }
 }

@@ -19,9 +19,10 @@ pub(super) fn commit(
     cluster: &mut Cluster<'_, '_>,
     outcome: &mut CycleOutcome,
 ) {
-    if let Some(runs) = binds_only(cluster, &log) {
-        for (kind, seats) in runs {
-            bind_alike(cluster, outcome, action, kind, &seats);
+    if let Some(places) = binds_only(cluster, &log) {
+        for run in places.chunk_by(|a, b| a.0 == b.0) {
+            let seats: Vec<Seat> = run.iter().map(|place| place.1).collect();
+            bind_alike(cluster, outcome, action, run[0].0, &seats);
         }
         return;
     }
@@ -45,27 +46,18 @@ pub(super) fn commit(
     }
 }
 
-/// The places of a transaction by kind of task, in the order they were taken; none if it did anything
-/// else, or to tasks with affairs of their own. Whoever waited before and has a place now was touched
-/// once: a second touch would begin or end otherwise.
-fn binds_only(cluster: &Cluster<'_, '_>, log: &[Entry]) -> Option<Vec<(Kind, Vec<Seat>)>> {
+/// The places of a transaction with the kind of each task, in the order they were taken; none if it did
+/// anything else, or to tasks with affairs of their own. Whoever waited before and has a place now was
+/// touched once: a second touch would begin or end otherwise.
+fn binds_only(cluster: &Cluster<'_, '_>, log: &[Entry]) -> Option<Vec<(Kind, Seat)>> {
     let tasks = cluster.task_columns()?;
-    let mut runs: Vec<(Kind, Vec<Seat>)> = Vec::new();
-    for (at, entry) in log.iter().enumerate() {
+    let place = |entry: &Entry| {
         let (None, Some(Assumption::Allocated(node))) = (entry.before, entry.after) else {
             return None;
         };
-        let kind = Kind::of(&tasks, cluster.row(entry.task))?;
-        match runs.last_mut() {
-            Some((last, seats)) if *last == kind => seats.push((entry.task, node)),
-            _ => {
-                let mut seats = Vec::with_capacity(log.len() - at);
-                seats.push((entry.task, node));
-                runs.push((kind, seats));
-            }
-        }
-    }
-    Some(runs)
+        Some((Kind::of(&tasks, cluster.row(entry.task))?, (entry.task, node)))
+    };
+    log.iter().map(place).collect()
 }
 
 /// Binds tasks of one kind that have their places.

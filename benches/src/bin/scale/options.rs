@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
-use muster::config::{default_config, parse};
+use muster::config::{Parsed, default_config, parse};
 use muster_benches::flamegraph;
 use muster_benches::fleet::{Fleet, NODE};
-use muster_core::config::SchedulerConfig;
 
 use crate::report::Output;
 
@@ -105,7 +104,7 @@ impl Options {
         if self.running > room {
             return Err(format!("--running {} does not fit; {room} do", self.running));
         }
-        Ok(())
+        self.config().map(drop)
     }
 
     /// Threads of the pool.
@@ -115,12 +114,11 @@ impl Options {
     }
 
     /// The configuration asked for.
-    pub(crate) fn config(&self) -> Result<SchedulerConfig, String> {
-        let Some(file) = &self.config else { return Ok(default_config().config) };
+    pub(crate) fn config(&self) -> Result<Parsed, String> {
+        let Some(file) = &self.config else { return Ok(default_config()) };
         let name = file.display().to_string();
         let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
-        let parsed = parse(&name, &text).map_err(|errors| errors.to_string())?;
-        Ok(parsed.config)
+        parse(&name, &text).map_err(|errors| errors.to_string())
     }
 
     /// Runs something, under the profiler if that was asked for.

@@ -3,6 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
+use muster::config::Parsed;
 use muster_benches::echo::Echo;
 use muster_benches::fleet::Fleet;
 use muster_benches::memory::{Counting, resident_mib};
@@ -25,7 +26,10 @@ const CHURN: usize = 50;
 
 pub(crate) fn measure(options: &Options) -> Result<Whole, String> {
     let (fleet, threads) = (options.fleet(), options.threads());
-    let config = options.config()?;
+    let Parsed { config, warnings } = options.config()?;
+    for warning in warnings {
+        eprintln!("warning: {warning}");
+    }
     let mut rig = Rig::new(&config, threads);
     let mut echo = Echo::default();
     let start = start(&mut rig, fleet, &mut echo);
