@@ -6,7 +6,7 @@ use criterion::{BatchSize, Criterion, Throughput};
 use muster_benches::{
     Company, Naming, Racks, Shape, config, criterion, is_smoke, pool, rack_config, size,
 };
-use muster_core::delta::ClusterDelta;
+use muster_core::delta::{ClusterDelta, Facts};
 use muster_core::ids::TimeMs;
 use muster_core::intent::DecisionOp;
 use muster_core::scheduler::Scheduler;
@@ -168,8 +168,8 @@ fn racks(c: &mut Criterion) {
 
 fn is_waiting(delta: &ClusterDelta) -> bool {
     match delta {
-        ClusterDelta::Pod(pod) => pod.node.is_none(),
-        ClusterDelta::PodGroup(_) => true,
+        ClusterDelta::Set(Facts::Pod(pod)) => pod.node.is_none(),
+        ClusterDelta::Set(Facts::PodGroup(_)) => true,
         _ => false,
     }
 }

@@ -13,7 +13,7 @@ use muster_benches::echo::Echo;
 use muster_benches::fleet::{Fleet, late_gang, late_pod, running_pod};
 use muster_benches::rig::{Rig, count};
 use muster_benches::{criterion, is_smoke, size};
-use muster_core::delta::{ClusterDelta, PodPhase};
+use muster_core::delta::{ClusterDelta, ObjectRef, PodPhase};
 use muster_core::intent::DecisionOp;
 
 /// Pods told in one batch at the start.
@@ -117,8 +117,8 @@ impl Lived {
 
 /// The pods of a round are deleted, and their gang.
 fn gone(round: usize, pods: usize) -> Vec<ClusterDelta> {
-    let pods = (0..pods).map(|member| ClusterDelta::PodGone(late_pod(round, member)));
-    pods.chain([ClusterDelta::PodGroupGone(late_gang(round))]).collect()
+    let pods = (0..pods).map(|member| ClusterDelta::Gone(ObjectRef::Pod(late_pod(round, member))));
+    pods.chain([ClusterDelta::Gone(ObjectRef::PodGroup(late_gang(round)))]).collect()
 }
 
 /// Adds up the times a thing takes, without what goes on between.

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use muster_core::config::SchedulerConfig;
 use muster_core::delta::{
-    ClusterDelta, Constraints, GroupPhase, Heed, NearFacts, NearTerm, NodeFacts, Operator,
-    Ownership, PodFacts, PodGroupFacts, PodPhase, PodSelector, Requirement, SelectorPart, Spread,
-    Unmet,
+    ClusterDelta, Constraints, Facts, GroupPhase, Heed, InterPodFacts, InterPodTerm, NodeFacts,
+    Operator, Ownership, PodFacts, PodGroupFacts, PodPhase, PodSelector, Requirement, SelectorPart,
+    Spread, Unmet,
 };
 use muster_core::ids::{Name, ObjectKey, TimeMs};
+use muster_core::policy::{Registry, SchedulerConfig};
 use muster_core::resource::{Quantity, ResourceList};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -22,7 +22,7 @@ pub fn config() -> SchedulerConfig {
                 tiers:\n\
                 - plugins: [{name: priority}, {name: gang}]\n\
                 - plugins: [{name: drf}, {name: predicates}, {name: nodeorder}, {name: binpack}]\n";
-    muster::config::parse("bench", text).expect("valid").config
+    muster::config::parse(&Registry::standard(), "bench", text).expect("valid").config
 }
 
 /// A pool of so many threads.
@@ -104,15 +104,15 @@ impl Company {
     pub fn deltas(self, nodes: usize, members: usize) -> Vec<ClusterDelta> {
         let mut deltas = Shape { nodes, gangs: 1, members, running: 0 }.deltas();
         for delta in &mut deltas {
-            if let ClusterDelta::Pod(facts) = delta {
+            if let ClusterDelta::Set(Facts::Pod(facts)) = delta {
                 facts.labels = vec![("app".into(), "web".into())];
-                facts.constraints.near = self.rules();
+                facts.constraints.interpod = self.rules();
             }
         }
         deltas
     }
 
-    fn rules(self) -> NearFacts {
+    fn rules(self) -> InterPodFacts {
         const HOST: &str = "kubernetes.io/hostname";
         let even = |key: &str, unmet| Spread {
             pods: web(),
@@ -131,9 +131,9 @@ impl Company {
             Self::EvenZonesAndHosts => vec![even("zone", must), even(HOST, must)],
             Self::RatherEven => vec![even("zone", should), even(HOST, should)],
         };
-        let apart = NearTerm { pods: web(), topology_key: HOST.into() };
+        let apart = InterPodTerm { pods: web(), topology_key: HOST.into() };
         let anti_affinity = if self == Self::ApartOnHosts { vec![apart] } else { Vec::new() };
-        NearFacts { anti_affinity, spread, ..NearFacts::default() }
+        InterPodFacts { anti_affinity, spread, ..InterPodFacts::default() }
     }
 }
 
@@ -168,7 +168,7 @@ pub fn amounts(list: &[(&str, i64)]) -> ResourceList {
 
 fn node(index: usize) -> ClusterDelta {
     let offer = [("cpu", 32), ("memory", 128 << 30), ("pods", 110), ("nvidia.com/gpu", 8)];
-    ClusterDelta::Node(Box::new(NodeFacts {
+    ClusterDelta::from(NodeFacts {
         name: format!("n{index}").as_str().into(),
         labels: vec![
             ("kubernetes.io/hostname".into(), format!("n{index}").as_str().into()),
@@ -178,12 +178,12 @@ fn node(index: usize) -> ClusterDelta {
         unschedulable: false,
         allocatable: amounts(&offer),
         images: Vec::new(),
-    }))
+    })
 }
 
 fn group(index: usize, members: usize) -> ClusterDelta {
     let name = format!("g{index}");
-    ClusterDelta::PodGroup(Box::new(PodGroupFacts {
+    ClusterDelta::from(PodGroupFacts {
         key: ObjectKey::new("default", name.as_str()),
         uid: name.as_str().into(),
         created: TimeMs(index as i64),
@@ -198,7 +198,7 @@ fn group(index: usize, members: usize) -> ClusterDelta {
         subgroups: Vec::new(),
         phase: GroupPhase::Pending,
         report: muster_core::status::GroupReport::default(),
-    }))
+    })
 }
 
 pub(crate) fn pod(
@@ -208,7 +208,7 @@ pub(crate) fn pod(
     node: Option<usize>,
 ) -> ClusterDelta {
     let request = [("cpu", cores as i64), ("memory", 1 << 30), ("pods", 1)];
-    ClusterDelta::Pod(Box::new(PodFacts {
+    ClusterDelta::from(PodFacts {
         key: ObjectKey::new("default", name),
         uid: name.into(),
         created: TimeMs(0),
@@ -233,5 +233,5 @@ pub(crate) fn pod(
         version: None,
         deleting: false,
         owner: None,
-    }))
+    })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use muster_core::delta::{ClusterDelta, PodFacts, PodGroupFacts, PodPhase};
+use muster_core::delta::{ClusterDelta, Facts, ObjectRef, PodFacts, PodGroupFacts, PodPhase};
 use muster_core::ids::ObjectKey;
 use muster_core::intent::Intent;
 
@@ -18,10 +18,10 @@ impl Echo {
     pub fn note(&mut self, deltas: &[ClusterDelta]) {
         for delta in deltas {
             match delta {
-                ClusterDelta::Pod(facts) => {
+                ClusterDelta::Set(Facts::Pod(facts)) => {
                     self.pods.insert(facts.key.clone(), facts.clone());
                 }
-                ClusterDelta::PodGroup(facts) => {
+                ClusterDelta::Set(Facts::PodGroup(facts)) => {
                     self.groups.insert(facts.key.clone(), facts.clone());
                 }
                 _ => {}
@@ -42,7 +42,7 @@ impl Echo {
             }),
             Intent::Evict { pod, .. } => {
                 self.pods.remove(pod)?;
-                Some(ClusterDelta::PodGone(pod.clone()))
+                Some(ClusterDelta::Gone(ObjectRef::Pod(pod.clone())))
             }
             Intent::Nominate { pod, node, .. } => {
                 self.change(pod, |facts| facts.nominated.clone_from(node))
@@ -50,7 +50,7 @@ impl Echo {
             Intent::GroupStatus { group, phase, report } => {
                 let facts = self.groups.get_mut(group)?;
                 (facts.phase, facts.report) = (*phase, report.clone());
-                Some(ClusterDelta::PodGroup(facts.clone()))
+                Some(ClusterDelta::Set(Facts::PodGroup(facts.clone())))
             }
             // Nothing else changes what the scheduler reads of pods and groups.
             _ => None,
@@ -66,6 +66,6 @@ impl Echo {
         let facts = self.pods.get_mut(pod)?;
         change(facts);
         facts.version = facts.version.map(|version| version + 1);
-        Some(ClusterDelta::Pod(facts.clone()))
+        Some(ClusterDelta::Set(Facts::Pod(facts.clone())))
     }
 }

@@ -4,7 +4,7 @@
 //! in several queues. Running pods are dealt out at random and never overfill a node.
 
 use muster_core::delta::{
-    ClusterDelta, Constraints, GroupPhase, NodeFacts, Ownership, PodFacts, PodPhase,
+    ClusterDelta, Constraints, GroupPhase, NodeFacts, ObjectRef, Ownership, PodFacts, PodPhase,
 };
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::{Quantity, ResourceList};
@@ -71,8 +71,11 @@ impl Fleet {
 
     /// Those gangs go again, with their pods.
     pub fn withdrawn(self) -> Vec<ClusterDelta> {
-        let pods = (0..self.waiting_pods()).map(|pod| ClusterDelta::PodGone(self.waiting_pod(pod)));
-        let gone = |gang| ClusterDelta::PodGroupGone(ObjectKey::new(NAMESPACE, waiting_gang(gang)));
+        let pods = (0..self.waiting_pods())
+            .map(|pod| ClusterDelta::Gone(ObjectRef::Pod(self.waiting_pod(pod))));
+        let gone = |gang| {
+            ClusterDelta::Gone(ObjectRef::PodGroup(ObjectKey::new(NAMESPACE, waiting_gang(gang))))
+        };
         pods.chain((0..self.gangs).map(gone)).collect()
     }
 
@@ -224,7 +227,7 @@ pub fn queue(name: &str) -> ClusterDelta {
 pub fn node(index: usize) -> ClusterDelta {
     let [cores, gib, pods, gpus] = NODE;
     let name = Name::from(format!("n{index}"));
-    ClusterDelta::Node(Box::new(NodeFacts {
+    ClusterDelta::from(NodeFacts {
         labels: vec![
             ("kubernetes.io/hostname".into(), name.clone()),
             ("zone".into(), format!("z{}", index % 16).into()),
@@ -239,7 +242,7 @@ pub fn node(index: usize) -> ClusterDelta {
             ("nvidia.com/gpu", gpus),
         ]),
         images: Vec::new(),
-    }))
+    })
 }
 
 /// A PodGroup: with its number of running pods if it runs, else one that waits.
@@ -284,7 +287,7 @@ impl Pod<'_> {
     /// The pod as the cluster tells of it.
     pub fn delta(self) -> ClusterDelta {
         let name = format!("{}-worker-{}", self.gang, self.member);
-        ClusterDelta::Pod(Box::new(PodFacts {
+        ClusterDelta::from(PodFacts {
             uid: uid(&name),
             key: ObjectKey::new(NAMESPACE, name),
             created: self.created,
@@ -309,7 +312,7 @@ impl Pod<'_> {
             version: Some(1),
             deleting: false,
             owner: None,
-        }))
+        })
     }
 }
 

@@ -1,9 +1,9 @@
 //! Clusters of racks, with gangs that must sit in one rack each.
 
-use muster_core::config::SchedulerConfig;
 use muster_core::delta::{
-    ClusterDelta, DomainFacts, DomainMember, TierRef, TopologyMode, TopologyWish,
+    ClusterDelta, DomainFacts, DomainMember, Facts, TierRef, TopologyMode, TopologyWish,
 };
+use muster_core::policy::{Registry, SchedulerConfig};
 use muster_core::resource::Quantity;
 
 use crate::Shape;
@@ -19,7 +19,7 @@ pub fn rack_config() -> SchedulerConfig {
                 - plugins: [{name: priority}, {name: gang}]\n\
                 - plugins: [{name: drf}, {name: predicates}, {name: nodeorder}, {name: binpack}, \
                   {name: network-topology-aware}]\n";
-    muster::config::parse("bench", text).expect("valid").config
+    muster::config::parse(&Registry::standard(), "bench", text).expect("valid").config
 }
 
 /// How a rack names its nodes.
@@ -58,19 +58,19 @@ impl Racks {
         let mut deltas = shape.deltas();
         for delta in &mut deltas {
             match delta {
-                ClusterDelta::Node(node) => {
+                ClusterDelta::Set(Facts::Node(node)) => {
                     let rack = self.rack_of(&node.name);
                     node.labels.push(("rack".into(), format!("r{rack}").as_str().into()));
                     node.labels.sort();
                 }
-                ClusterDelta::Pod(pod) => {
+                ClusterDelta::Set(Facts::Pod(pod)) => {
                     for (name, amount) in &mut pod.request {
                         if &**name == "cpu" {
                             *amount = Quantity::from_units(16);
                         }
                     }
                 }
-                ClusterDelta::PodGroup(group) => {
+                ClusterDelta::Set(Facts::PodGroup(group)) => {
                     let tier = Some(TierRef::Number(1));
                     group.topology = Some(TopologyWish { mode: TopologyMode::Hard, tier });
                 }
@@ -123,5 +123,5 @@ fn name(kind: &str, index: usize) -> muster_core::ids::Name {
 }
 
 fn domain(name: muster_core::ids::Name, tier: u32, members: Vec<DomainMember>) -> ClusterDelta {
-    ClusterDelta::Domain(Box::new(DomainFacts { name, tier, tier_name: None, members }))
+    ClusterDelta::from(DomainFacts { name, tier, tier_name: None, members })
 }

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use muster_core::config::SchedulerConfig;
 use muster_core::delta::ClusterDelta;
 use muster_core::ids::TimeMs;
-use muster_core::intent::{Decision, DecisionOp, Intent};
-use muster_core::scheduler::{CycleOutcome, Scheduler};
+use muster_core::intent::{CycleOutcome, Decision, DecisionOp, Intent};
+use muster_core::policy::SchedulerConfig;
+use muster_core::scheduler::Scheduler;
 
 use crate::echo::Echo;
 use crate::pool;

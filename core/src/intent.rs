@@ -19,6 +19,8 @@ pub enum Intent {
         uid: Name,
         /// Where to.
         node: Name,
+        /// What the bind rests on; it names the pod's job.
+        ruling: Arc<Ruling>,
     },
     /// See to it that a claim has its volume where the pod goes; comes before the pod's bind, which
     /// must not be made before the claim is bound.
@@ -38,8 +40,8 @@ pub enum Intent {
         pod: ObjectKey,
         /// The uid it must still have.
         uid: Name,
-        /// Why, for people.
-        reason: String,
+        /// What the eviction rests on; it names the pod's job and the reason.
+        ruling: Arc<Ruling>,
     },
     /// Write `status.nominatedNodeName`; none clears it.
     Nominate {
@@ -91,6 +93,27 @@ pub enum Intent {
     },
 }
 
+/// What one cycle decided.
+#[derive(Debug, Default)]
+pub struct CycleOutcome {
+    /// Calls to make, in order.
+    pub intents: Vec<Intent>,
+    /// What was decided, in the order it was decided.
+    pub decisions: Vec<Decision>,
+    /// Stages in running order, each with the microseconds it took; empty without a stopwatch.
+    pub laps: Vec<(&'static str, u64)>,
+}
+
+impl CycleOutcome {
+    /// Makes room for decisions about so many pods with their calls, and for reports on so many jobs
+    /// and queues: lists of a large cycle are not copied while they grow. Memory nobody writes to costs
+    /// nothing.
+    pub(crate) fn expect(&mut self, pods: usize, reports: usize) {
+        self.decisions.reserve(pods);
+        self.intents.reserve(pods + reports);
+    }
+}
+
 /// What was decided about one pod, in the order it was decided; for reports, never for acting. What it
 /// rests on reads as if it were its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,7 +134,8 @@ impl Deref for Decision {
     }
 }
 
-/// What is the same for pods of one job about which the same was decided.
+/// What is the same for pods of one job about which the same was decided: shared by their decisions and
+/// calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ruling {
     /// Name of the action that decided.

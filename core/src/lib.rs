@@ -1,22 +1,25 @@
 //! Muster's scheduler without any outside world: cluster deltas in, intents out, time as an argument.
 //!
-//! Modules are declared in reading order: what a resource is, what comes in, what goes out, the
-//! world in between, the transaction over it, the rules, and the cycle that runs them.
+//! Modules are declared in one direction: each imports only those above it.
 
-pub mod resource;
-pub mod ids;
-pub mod delta;
-pub mod status;
-pub mod intent;
-pub mod reservation;
-pub mod config;
 pub mod kernel;
-pub mod near;
+pub mod ids;
+pub mod resource;
+pub mod verdict;
+pub mod status;
+pub mod delta;
+pub mod config;
+pub mod reservation;
+pub mod intent;
+pub mod report;
 pub mod world;
+pub mod interpod;
 pub mod class;
 pub mod policy;
+pub mod ranking;
 pub mod statement;
+mod place;
 mod evict;
+mod inspect;
 mod cycle;
-pub mod verdict;
 pub mod scheduler;

@@ -12,7 +12,6 @@
 //! with the cluster, and writing each of them would load the API server without telling anybody
 //! anything: within one class the message stays as it was first written.
 
-use crate::delta::QueueState;
 use crate::ids::Name;
 use crate::resource::ResourceList;
 use crate::verdict::Reason;
@@ -106,6 +105,18 @@ pub struct WaitReport {
     pub code: Reason,
     /// The same for people.
     pub message: String,
+}
+
+/// State of a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum QueueState {
+    /// Takes jobs.
+    #[default]
+    Open,
+    /// Takes none, finishes what it has.
+    Closing,
+    /// Takes none.
+    Closed,
 }
 
 /// What a queue's status says. Volcano's object has a place for state and allocated; the others are

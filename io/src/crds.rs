@@ -9,7 +9,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::objects::{
-    HyperNodeSpec, ObjectKind, PodGroupSpec, PodGroupStatus, QueueSpec, QueueStatus,
+    HyperNodeSpec, ObjectKind, PodGroupSpec, PodGroupStatus, QueueSpec, QueueStatus, Scope,
 };
 
 /// Says that the API server keeps fields of an object its schema does not name.
@@ -52,38 +52,26 @@ fn pod_groups() -> Definition {
         {"name": "AGE", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
         {"name": "QUEUE", "type": "string", "jsonPath": ".spec.queue", "priority": 1},
     ]);
-    let names = json!({
-        "kind": "PodGroup",
-        "listKind": "PodGroupList",
-        "plural": "podgroups",
-        "singular": "podgroup",
-        "shortNames": ["pg", "podgroup-v1beta1"],
-    });
+    let short_names = &["pg", "podgroup-v1beta1"];
     let schema = object_schema(
         "A gang: pods that are of use only together.",
         schema_of::<PodGroupSpec>(),
         schema_of::<PodGroupStatus>(),
     );
-    definition(ObjectKind::PodGroup, "v1beta1", "podgroups", names, columns, schema)
+    definition(ObjectKind::PodGroup, short_names, columns, schema)
 }
 
 fn queues() -> Definition {
     let columns = json!([
         {"name": "PARENT", "type": "string", "jsonPath": ".spec.parent"},
     ]);
-    let names = json!({
-        "kind": "Queue",
-        "listKind": "QueueList",
-        "plural": "queues",
-        "singular": "queue",
-        "shortNames": ["q", "queue-v1beta1"],
-    });
+    let short_names = &["q", "queue-v1beta1"];
     let schema = object_schema(
         "A queue of gangs, with its part of the cluster.",
         schema_of::<QueueSpec>(),
         schema_of::<QueueStatus>(),
     );
-    definition(ObjectKind::Queue, "v1beta1", "queues", names, columns, schema)
+    definition(ObjectKind::Queue, short_names, columns, schema)
 }
 
 fn hyper_nodes() -> Definition {
@@ -93,13 +81,7 @@ fn hyper_nodes() -> Definition {
         {"name": "NodeCount", "type": "integer", "jsonPath": ".status.nodeCount"},
         {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
     ]);
-    let names = json!({
-        "kind": "HyperNode",
-        "listKind": "HyperNodeList",
-        "plural": "hypernodes",
-        "singular": "hypernode",
-        "shortNames": ["hn"],
-    });
+    let short_names = &["hn"];
     let status = json!({
         "description": "Written by whoever keeps the domain up to date; not read.",
         "type": "object",
@@ -110,19 +92,22 @@ fn hyper_nodes() -> Definition {
         schema_of::<HyperNodeSpec>(),
         status,
     );
-    definition(ObjectKind::HyperNode, "v1alpha1", "hypernodes", names, columns, schema)
+    definition(ObjectKind::HyperNode, short_names, columns, schema)
 }
 
-fn definition(
-    kind: ObjectKind,
-    version: &str,
-    plural: &'static str,
-    names: Value,
-    columns: Value,
-    schema: Value,
-) -> Definition {
-    let group = kind.group();
-    let scope = if kind.is_namespaced() { "Namespaced" } else { "Cluster" };
+fn definition(kind: ObjectKind, short_names: &[&str], columns: Value, schema: Value) -> Definition {
+    let (name, group, plural) = (kind.name(), kind.group(), kind.plural());
+    let scope = match kind.scope() {
+        Scope::Namespaced => "Namespaced",
+        Scope::Cluster => "Cluster",
+    };
+    let names = json!({
+        "kind": name,
+        "listKind": format!("{name}List"),
+        "plural": plural,
+        "singular": name.to_lowercase(),
+        "shortNames": short_names,
+    });
     let mut object = json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -132,7 +117,7 @@ fn definition(
             "names": names,
             "scope": scope,
             "versions": [{
-                "name": version,
+                "name": kind.version(),
                 "served": true,
                 "storage": true,
                 "additionalPrinterColumns": columns,

@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tracing::{debug, warn};
 
 use crate::metrics::Metrics;
-use crate::run::pulse::Pulse;
+use crate::run::liveness::Liveness;
 
 /// Longest profile.
 const PROFILE_MAX_SECONDS: u64 = 300;
@@ -42,7 +42,7 @@ pub struct Topics {
 #[derive(Clone)]
 pub(crate) struct Answers {
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) pulse: Pulse,
+    pub(crate) liveness: Liveness,
     pub(crate) topics: Topics,
 }
 
@@ -92,7 +92,7 @@ impl Answers {
     }
 
     fn health(&self) -> Response<Full<Bytes>> {
-        match self.pulse.stalled() {
+        match self.liveness.stalled() {
             None => text(StatusCode::OK, "ok\n"),
             Some(since) => {
                 let words = format!("the loop has not come round for {} s\n", since.as_secs());
@@ -105,7 +105,7 @@ impl Answers {
         if self.metrics.is_ready() {
             return text(StatusCode::OK, "ok\n");
         }
-        let words = format!("lists not read yet: {}\n", self.pulse.unread().join(", "));
+        let words = format!("lists not read yet: {}\n", self.liveness.unread().join(", "));
         text(StatusCode::SERVICE_UNAVAILABLE, words)
     }
 }

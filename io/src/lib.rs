@@ -15,3 +15,8 @@ pub mod run;
 pub mod http;
 pub mod cli;
 pub mod cpu;
+
+/// The program on that page, which must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/plugins.md")]
+struct PluginsPage;

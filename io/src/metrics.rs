@@ -220,8 +220,8 @@ impl Metrics {
         self.bind_failures.inc();
     }
 
-    pub(crate) fn conflict(&self) {
-        self.conflicts.inc();
+    pub(crate) fn conflicts(&self, count: u32) {
+        self.conflicts.inc_by(u64::from(count));
     }
 
     pub(crate) fn evicted(&self) {

@@ -1,15 +1,15 @@
-//! The loop on a real cluster: hear news, run a cycle, hand its calls over.
+//! The loop on a real cluster: take in events, run a cycle, hand its calls to the dispatcher.
 //!
-//! A cycle begins because something changed; the period is only the longest sleep. News that come
+//! A cycle begins because something changed; the period is only the longest sleep. Events that come
 //! within a moment are taken in together. Nothing is decided before every kind was listed once, and
-//! nothing while another process leads: then news are taken in all the same, so that taking over needs
-//! no list.
+//! nothing while another process leads: events are taken in all the same, so that a standby takes over
+//! without a list.
 
-pub(crate) mod pulse;
+pub(crate) mod liveness;
 mod reload;
-mod outside;
+mod services;
 
-pub(crate) use reload::{load as load_config, read as read_config};
+pub(crate) use reload::read as read_config;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,23 +17,24 @@ use std::time::{Duration, Instant};
 
 use muster_core::delta::ClusterDelta;
 use muster_core::ids::TimeMs;
-use muster_core::intent::DecisionOp;
-use muster_core::scheduler::{CycleOutcome, Scheduler};
+use muster_core::intent::{CycleOutcome, DecisionOp};
+use muster_core::policy::Registry;
+use muster_core::scheduler::Scheduler;
 use rayon::ThreadPool;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::Receiver;
 use tracing::{debug, error, info, warn};
 
-use self::outside::Outside;
+use self::services::Services;
 use crate::config::Parsed;
 use crate::http::Topics;
 use crate::kube::calls::calls;
 use crate::kube::lease::Terms;
-use crate::kube::news::{Leadership, NewConfig, News};
+use crate::kube::loop_event::{Leadership, LoopEvent, NewConfig};
 
 /// Shortest time from the start of one cycle to the next: what comes meanwhile is taken in together.
 const GAP: Duration = Duration::from_millis(10);
-/// News taken at a time.
+/// Events taken at a time.
 const BATCH: usize = 65_536;
 /// Shortest time between two counts of what waits, which look at every job.
 const COUNT_EVERY: Duration = Duration::from_secs(1);
@@ -86,16 +87,22 @@ pub enum RunError {
     },
 }
 
-/// Schedules a cluster until the process is asked to stop.
-pub fn run(options: &Options, config: NewConfig, pool: Arc<ThreadPool>) -> Result<(), RunError> {
+/// Schedules a cluster until the process is asked to stop. The registry is what a new text of the
+/// configuration may name.
+pub fn run(
+    options: &Options,
+    registry: Registry,
+    config: NewConfig,
+    pool: Arc<ThreadPool>,
+) -> Result<(), RunError> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder.thread_name("muster-io").enable_all().build();
     let runtime = runtime.map_err(RunError::Runtime)?;
-    let (outside, news) = runtime.block_on(Outside::open(options, &config))?;
-    let mut cycles = Loop::new(options, config.parsed, pool, outside, news);
+    let (services, inbox) = runtime.block_on(Services::open(options, registry, &config))?;
+    let mut cycles = Loop::new(options, config.parsed, pool, services, inbox);
     while cycles.turn(&runtime) == Flow::On {}
-    let Loop { outside, news, .. } = cycles;
-    runtime.block_on(outside.close(news, options.grace));
+    let Loop { services, inbox, .. } = cycles;
+    runtime.block_on(services.close(inbox, options.grace));
     runtime.shutdown_timeout(Duration::from_secs(1));
     Ok(())
 }
@@ -109,8 +116,8 @@ enum Flow {
 
 struct Loop {
     scheduler: Scheduler,
-    outside: Outside,
-    news: Receiver<News>,
+    services: Services,
+    inbox: Receiver<LoopEvent>,
     /// Were all first lists read?
     ready: bool,
     leadership: Leadership,
@@ -134,16 +141,16 @@ impl Loop {
         options: &Options,
         parsed: Parsed,
         pool: Arc<ThreadPool>,
-        outside: Outside,
-        news: Receiver<News>,
+        services: Services,
+        inbox: Receiver<LoopEvent>,
     ) -> Self {
         let tuning = &parsed.config.tuning;
         let begun = Instant::now();
         let stopwatch = Arc::new(move || begun.elapsed().as_micros() as u64);
         Self {
             scheduler: Scheduler::lasting(&parsed.config, pool).with_stopwatch(stopwatch),
-            outside,
-            news,
+            services,
+            inbox,
             ready: false,
             leadership: match options.lease {
                 None => Leadership::Leads,
@@ -167,11 +174,11 @@ impl Loop {
         TimeMs(self.zero.1 + self.zero.0.elapsed().as_millis() as i64)
     }
 
-    /// Waits for news or the end of the period, and does what they ask for.
+    /// Waits for events or the end of the period, and does what they ask for.
     fn turn(&mut self, runtime: &Runtime) -> Flow {
-        let news = self.gather(runtime);
-        self.outside.pulse.beat();
-        let flow = self.hear(news);
+        let events = self.gather(runtime);
+        self.services.liveness.beat();
+        let flow = self.hear(events);
         if flow == Flow::Over {
             return flow;
         }
@@ -187,10 +194,10 @@ impl Loop {
         Flow::On
     }
 
-    fn gather(&mut self, runtime: &Runtime) -> Vec<News> {
+    fn gather(&mut self, runtime: &Runtime) -> Vec<LoopEvent> {
         let mut batch = Vec::new();
         let (period, gap) = (self.period, GAP.saturating_sub(self.last_cycle.elapsed()));
-        let inbox = &mut self.news;
+        let inbox = &mut self.inbox;
         runtime.block_on(async {
             let first = inbox.recv_many(&mut batch, BATCH);
             if tokio::time::timeout(period, first).await.is_ok() && !gap.is_zero() {
@@ -205,24 +212,24 @@ impl Loop {
         batch
     }
 
-    fn hear(&mut self, news: Vec<News>) -> Flow {
-        let mut deltas: Vec<ClusterDelta> = Vec::with_capacity(news.len());
-        for item in news {
-            match item {
-                News::Delta { delta, heard } => {
-                    self.outside.metrics.took_in(heard.elapsed());
+    fn hear(&mut self, events: Vec<LoopEvent>) -> Flow {
+        let mut deltas: Vec<ClusterDelta> = Vec::with_capacity(events.len());
+        for event in events {
+            match event {
+                LoopEvent::Delta { delta, heard } => {
+                    self.services.metrics.took_in(heard.elapsed());
                     deltas.push(delta);
                 }
-                News::Listed(kind) => {
-                    if self.outside.pulse.read(kind) {
+                LoopEvent::Listed(kind) => {
+                    if self.services.liveness.read(kind) {
                         info!("all first lists are read");
                         self.ready = true;
-                        self.outside.metrics.set_ready();
+                        self.services.metrics.set_ready();
                     }
                 }
-                News::Leadership(leadership) => self.change_leadership(leadership),
-                News::Config(config) => self.reconfigure(*config),
-                News::Stop => return Flow::Over,
+                LoopEvent::Leadership(leadership) => self.change_leadership(leadership),
+                LoopEvent::Config(config) => self.reconfigure(*config),
+                LoopEvent::Stop => return Flow::Over,
             }
         }
         let changed = !deltas.is_empty();
@@ -233,16 +240,16 @@ impl Loop {
 
     fn change_leadership(&mut self, leadership: Leadership) {
         self.leadership = leadership;
-        self.outside.metrics.leads(leadership == Leadership::Leads);
+        self.services.metrics.leads(leadership == Leadership::Leads);
         if leadership == Leadership::Follows {
             // Whatever was decided and not carried out is for the next one to decide.
-            self.outside.desk.drop_waiting();
+            self.services.dispatcher.drop_waiting();
         }
     }
 
     fn reconfigure(&mut self, NewConfig { parsed, hash }: NewConfig) {
         if let Err(error) = self.scheduler.reconfigure(&parsed.config) {
-            self.outside.metrics.config_failed();
+            self.services.metrics.config_failed();
             return error!(%error, "the new configuration is not in force");
         }
         let tuning = &parsed.config.tuning;
@@ -250,8 +257,8 @@ impl Loop {
             warn!("schedule.threads changed; it takes effect when the process starts again");
         }
         self.period = self.given_period.unwrap_or(Duration::from_millis(tuning.period_ms));
-        self.outside.office.set_eviction(tuning.eviction);
-        self.outside.metrics.config(hash);
+        self.services.api.set_eviction(tuning.eviction);
+        self.services.metrics.config(hash);
         for warning in &parsed.warnings {
             warn!("configuration: {warning}");
         }
@@ -269,7 +276,7 @@ impl Loop {
         }
         self.cycle += 1;
         (self.uncounted, self.unchecked) = (true, true);
-        let metrics = &self.outside.metrics;
+        let metrics = &self.services.metrics;
         metrics.cycle(took, &laps);
         let mut made = [0_u32; 4];
         for decision in &decisions {
@@ -279,7 +286,7 @@ impl Loop {
             }
             made[decision.op as usize] += 1;
         }
-        let calls = calls(intents, &decisions);
+        let calls = calls(intents);
         let (cycle, count, took_us) = (self.cycle, calls.len(), took.as_micros() as u64);
         if !decisions.is_empty() {
             let [binds, evictions, reserved, released] = made;
@@ -287,7 +294,7 @@ impl Loop {
         } else if count > 0 {
             debug!(cycle, calls = count, took_us, "cycle without a decision");
         }
-        self.outside.desk.make(calls);
+        self.services.dispatcher.make(calls);
     }
 
     /// Counts what waits, for the metrics.
@@ -303,8 +310,8 @@ impl Loop {
         });
         let waiting: Vec<_> = waiting.collect();
         let aside = self.scheduler.set_aside().len();
-        self.outside.metrics.census(&waiting, census.reserved, aside);
-        self.outside.metrics.reservations(&self.scheduler.reservations());
+        self.services.metrics.census(&waiting, census.reserved, aside);
+        self.services.metrics.reservations(&self.scheduler.reservations());
     }
 
     /// Recomputes every total now and then.
@@ -315,7 +322,7 @@ impl Loop {
         }
         let faults = self.scheduler.audit();
         (self.unchecked, self.last_check) = (false, Instant::now());
-        self.outside.metrics.ledger_checked(faults.len());
+        self.services.metrics.ledger_checked(faults.len());
         for fault in faults {
             error!(fault, "a total differs from its recomputation; please report this");
         }

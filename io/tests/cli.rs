@@ -130,6 +130,54 @@ fn test_results_for_machines_list_every_scenario() {
     assert_eq!((&document["passed"], &document["failed"]), (&0.into(), &1.into()));
 }
 
+/// The small Scenario with these variants.
+fn varied(name: &str, variants: &str) -> String {
+    let text = scenario(HOLDS) + &format!("  variants: [{variants}]\n");
+    file(name, &text).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn each_variant_is_a_case_of_its_own() {
+    let path = varied("varied.yaml", "{name: plain}, {name: lone, actions: allocate}");
+    let text = stdout(&muster(&["test", &path]));
+    assert!(text.contains("✓ small (plain)  4 cycles"), "{text}");
+    assert!(text.contains("✓ small (lone)  4 cycles"), "{text}");
+    assert!(text.contains("2 Scenarios: 2 passed"), "{text}");
+    let output = muster(&["test", &path, "-o", "json"]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cases = document["scenarios"].as_array().unwrap();
+    let names: Vec<_> = cases.iter().map(|case| (&case["name"], &case["variant"])).collect();
+    let (plain, lone) = ((&"small (plain)".into(), &"plain".into()), ("small (lone)", "lone"));
+    assert_eq!(names, [plain, (&lone.0.into(), &lone.1.into())]);
+}
+
+#[test]
+fn simulate_runs_the_variant_it_is_asked_for() {
+    let path = varied("chosen.yaml", "{name: plain}, {name: idle, actions: enqueue}");
+    let output = muster(&["simulate", &path]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("small (plain)") && text.contains("--variant names another"), "{text}");
+    let output = muster(&["simulate", &path, "--variant", "idle"]);
+    assert_eq!(code(&output), 1, "nobody allocates");
+    assert!(!stdout(&output).contains("--variant"), "{}", stdout(&output));
+    let output = muster(&["simulate", &path, "--variant", "idel"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("did you mean idle?"), "{}", stderr(&output));
+    assert_eq!(code(&muster(&["simulate", "--variant", "idle"])), 2, "of which file?");
+}
+
+#[test]
+fn a_configuration_a_variant_spoils_names_the_variant_and_the_field() {
+    let path = varied("spoilt.yaml", "{name: a, plugins: [{name: gang, enableJobOrdr: false}]}");
+    let output = muster(&["test", &path]);
+    assert_eq!(code(&output), 2);
+    let text = stdout(&output);
+    let place = "spoilt.yaml: document 1: spec.variants[0]: spec.config: tiers[0].plugins[1]";
+    assert!(text.contains(place), "{text}");
+    assert!(text.contains("did you mean `enableJobOrder`?"), "{text}");
+}
+
 #[test]
 fn bad_input_is_exit_code_two_and_names_the_file() {
     let path = file("bad.yaml", &scenario(HOLDS).replace("replicas: 3", "replicas: many"));

@@ -6,10 +6,11 @@
 use muster_core::delta::{
     ClusterDelta, Constraints, DomainFacts, DomainMember, GroupPhase, NodeFacts, NodeGroupFacts,
     Ownership, PodFacts, PodGroupFacts, PodPhase, PreemptionPolicy, PriorityClassFacts, QueueFacts,
-    QueueState, TierRef, TopologyMode, TopologyWish,
+    TierRef, TopologyMode, TopologyWish,
 };
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::{Quantity, ResourceList};
+use muster_core::status::QueueState;
 
 /// The namespace of everything built here.
 pub const NAMESPACE: &str = "default";
@@ -286,30 +287,30 @@ pub fn priority_class(name: &str, value: i32) -> PriorityClassFacts {
 
 impl From<Built<NodeFacts>> for ClusterDelta {
     fn from(built: Built<NodeFacts>) -> Self {
-        Self::Node(Box::new(built.0))
+        built.0.into()
     }
 }
 
 impl From<Built<PodFacts>> for ClusterDelta {
     fn from(built: Built<PodFacts>) -> Self {
-        Self::Pod(Box::new(built.0))
+        built.0.into()
     }
 }
 
 impl From<Built<PodGroupFacts>> for ClusterDelta {
     fn from(built: Built<PodGroupFacts>) -> Self {
-        Self::PodGroup(Box::new(built.0))
+        built.0.into()
     }
 }
 
 impl From<Built<QueueFacts>> for ClusterDelta {
     fn from(built: Built<QueueFacts>) -> Self {
-        Self::Queue(Box::new(built.0))
+        built.0.into()
     }
 }
 
 impl From<Built<DomainFacts>> for ClusterDelta {
     fn from(built: Built<DomainFacts>) -> Self {
-        Self::Domain(Box::new(built.0))
+        built.0.into()
     }
 }

@@ -1,12 +1,13 @@
 //! The chart as Helm renders it.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
 use crate::control_plane::{Tool, ToolError};
-use crate::source::root;
+use crate::source::{read, root};
 
 /// Where the chart is, from the root of the repository.
 const FOLDER: &str = "deploy/chart";
@@ -66,4 +67,20 @@ pub fn permissions(rules: &Value) -> BTreeSet<Permission> {
         }
     }
     permissions
+}
+
+/// What the page about permissions lists: group, resource and verb.
+pub fn listed_permissions() -> BTreeSet<(String, String, String)> {
+    let page = read(Path::new("docs/operating/rbac.md"));
+    let mut listed = BTreeSet::new();
+    for line in page.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<String> = line.split('|').map(|cell| cell.replace('`', "")).collect();
+        let group = cells[1].trim().replace("core", "");
+        for resource in cells[2].split(',') {
+            for verb in cells[3].split(',') {
+                listed.insert((group.clone(), resource.trim().to_owned(), verb.trim().to_owned()));
+            }
+        }
+    }
+    listed
 }

@@ -31,7 +31,7 @@ pub fn any_cluster() -> impl Strategy<Value = Vec<ClusterDelta>> {
         let q2 = if closed.is_some() { q2.closed() } else { q2 };
         let mut objects = vec![build::queue("q1").into(), q2.into()];
         for (name, value) in [("low", -1), ("high", 5)] {
-            objects.push(ClusterDelta::PriorityClass(build::priority_class(name, value)));
+            objects.push(ClusterDelta::from(build::priority_class(name, value)));
         }
         objects.extend(domains());
         let mut running = Vec::new();
@@ -42,7 +42,7 @@ pub fn any_cluster() -> impl Strategy<Value = Vec<ClusterDelta>> {
             let pod = named(other, &format!("other-pod-{at}")).facts();
             settle(pod, node, &nodes, &mut running, &mut objects);
         }
-        objects.extend(nodes.into_iter().map(|node| ClusterDelta::Node(Box::new(node))));
+        objects.extend(nodes.into_iter().map(ClusterDelta::from));
         objects
     })
 }

@@ -1,5 +1,5 @@
 //! What tests from outside share: builders of objects, random clusters, an outside world that
-//! answers the scheduler's calls, and a real API server.
+//! answers the scheduler's calls, the repository as text, and a real API server.
 //!
 //! Everything here uses the public face of the scheduler only.
 
@@ -10,6 +10,7 @@ pub mod cluster;
 pub mod outside;
 pub mod storm;
 pub mod source;
+pub mod page;
 pub mod control_plane;
 pub mod process;
 pub mod faulty;

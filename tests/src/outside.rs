@@ -5,10 +5,13 @@
 //! in which every call is granted at once and nothing else happens.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use muster_core::delta::{ClusterDelta, NodeFacts, PodFacts, PodGroupFacts, PodPhase};
+use muster_core::delta::{
+    ClusterDelta, Facts, NodeFacts, ObjectRef, PodFacts, PodGroupFacts, PodPhase,
+};
 use muster_core::ids::{Name, ObjectKey};
-use muster_core::intent::Intent;
+use muster_core::intent::{Intent, Ruling};
 
 /// Chance as data: a list of throws, used again from the start when it ends.
 #[derive(Clone, Debug)]
@@ -57,13 +60,13 @@ impl Outside {
         };
         for object in objects {
             match object {
-                ClusterDelta::Node(node) => {
+                ClusterDelta::Set(Facts::Node(node)) => {
                     drop(outside.nodes.insert(node.name.clone(), (**node).clone()));
                 }
-                ClusterDelta::Pod(pod) => {
+                ClusterDelta::Set(Facts::Pod(pod)) => {
                     drop(outside.pods.insert(pod.key.clone(), (**pod).clone()));
                 }
-                ClusterDelta::PodGroup(group) => {
+                ClusterDelta::Set(Facts::PodGroup(group)) => {
                     drop(outside.groups.insert(group.key.clone(), (**group).clone()));
                 }
                 _ => {}
@@ -108,9 +111,10 @@ impl Outside {
 
     fn answer(&mut self, call: Intent) -> Option<ClusterDelta> {
         match call {
-            Intent::Bind { pod, uid, node } => self.bind(pod, uid, node),
-            Intent::Evict { pod, uid, reason } => {
+            Intent::Bind { pod, uid, node, ruling } => self.bind(pod, uid, node, ruling),
+            Intent::Evict { pod, uid, .. } => {
                 if self.dice.throw(6) == 1 {
+                    let reason = "refused".into();
                     return Some(ClusterDelta::EvictFailed { pod, uid, reason });
                 }
                 self.change(&pod, &uid, |pod| pod.deleting = true)
@@ -129,16 +133,22 @@ impl Outside {
                 let facts = self.groups.get_mut(&group)?;
                 facts.phase = phase;
                 facts.report = report;
-                Some(ClusterDelta::PodGroup(Box::new(facts.clone())))
+                Some(ClusterDelta::from(facts.clone()))
             }
         }
     }
 
-    fn bind(&mut self, pod: ObjectKey, uid: Name, node: Name) -> Option<ClusterDelta> {
+    fn bind(
+        &mut self,
+        pod: ObjectKey,
+        uid: Name,
+        node: Name,
+        ruling: Arc<Ruling>,
+    ) -> Option<ClusterDelta> {
         let throw = self.dice.throw(8);
         if throw == 1 {
             // No answer yet.
-            self.calls.push(Intent::Bind { pod, uid, node });
+            self.calls.push(Intent::Bind { pod, uid, node, ruling });
             return None;
         }
         let here = self.pods.get(&pod).filter(|facts| facts.uid == uid && facts.node.is_none());
@@ -162,7 +172,7 @@ impl Outside {
     ) -> Option<ClusterDelta> {
         let facts = self.pods.get_mut(pod).filter(|facts| facts.uid == *uid)?;
         change(facts);
-        Some(ClusterDelta::Pod(Box::new(facts.clone())))
+        Some(ClusterDelta::from(facts.clone()))
     }
 
     /// A step in the life of one pod.
@@ -184,7 +194,7 @@ impl Outside {
     }
 
     fn remove(&mut self, key: &ObjectKey) -> Option<ClusterDelta> {
-        self.pods.remove(key).map(|pod| ClusterDelta::PodGone(pod.key))
+        self.pods.remove(key).map(|pod| ClusterDelta::Gone(ObjectRef::Pod(pod.key)))
     }
 
     /// Another pod of the same name, which waits.
@@ -207,13 +217,13 @@ impl Outside {
         for name in self.nodes.keys().cloned().collect::<Vec<_>>() {
             if self.dice.throw(20) == 1 {
                 self.lost.extend(self.nodes.remove_entry(&name));
-                news.push(ClusterDelta::NodeGone(name));
+                news.push(ClusterDelta::Gone(ObjectRef::Node(name)));
             }
         }
         for name in self.lost.keys().cloned().collect::<Vec<_>>() {
             if self.dice.throw(4) == 1 {
                 self.nodes.extend(self.lost.remove_entry(&name));
-                news.push(ClusterDelta::Node(Box::new(self.nodes[&name].clone())));
+                news.push(ClusterDelta::from(self.nodes[&name].clone()));
             }
         }
         news

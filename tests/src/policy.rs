@@ -1,8 +1,8 @@
 //! Configurations and schedulers for tests.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use muster_core::config::SchedulerConfig;
+use muster_core::policy::{Registry, SchedulerConfig};
 use muster_core::scheduler::Scheduler;
 use proptest::test_runner::{Config, RngSeed};
 
@@ -41,7 +41,13 @@ tiers:
 
 /// Reads a configuration that must be valid.
 pub fn config(text: &str) -> SchedulerConfig {
-    muster::config::parse("test configuration", text).expect("the test gives a valid text").config
+    config_with(&Registry::standard(), text)
+}
+
+/// The same for a text that may name plugins of others.
+pub fn config_with(registry: &Registry, text: &str) -> SchedulerConfig {
+    let parsed = muster::config::parse(registry, "test configuration", text);
+    parsed.unwrap_or_else(|errors| panic!("{errors}")).config
 }
 
 /// The configuration of [`EVERYTHING`].
@@ -57,13 +63,17 @@ pub fn listening() -> SchedulerConfig {
     config
 }
 
-/// A pool of so many threads; pools of one and of four are made once.
+thread_local! {
+    /// A whole cycle runs on its pool, so tests that shared one thread would wait for each other.
+    static ONE: Arc<rayon::ThreadPool> = build_pool(1);
+    static FOUR: Arc<rayon::ThreadPool> = build_pool(4);
+}
+
+/// A pool of that many threads; pools of one and of four are made once a test.
 pub fn pool(threads: usize) -> Arc<rayon::ThreadPool> {
-    static ONE: LazyLock<Arc<rayon::ThreadPool>> = LazyLock::new(|| build_pool(1));
-    static FOUR: LazyLock<Arc<rayon::ThreadPool>> = LazyLock::new(|| build_pool(4));
     match threads {
-        1 => ONE.clone(),
-        4 => FOUR.clone(),
+        1 => ONE.with(Arc::clone),
+        4 => FOUR.with(Arc::clone),
         other => build_pool(other),
     }
 }

@@ -3,11 +3,12 @@
 
 use muster_core::delta::{
     BudgetFacts, ClusterDelta, DomainMember, GroupLimits, ObjectRef, Operator, Ownership, PodFacts,
-    PodOwner, PodPhase, PodSetFacts, PodSetKind, PodSetRef, QueueState, Requirement, Share,
-    SubGroupPolicy, Taint, TaintEffect, Toleration, TopologyMode,
+    PodOwner, PodPhase, PodSetFacts, PodSetKind, PodSetRef, Requirement, Share, SubGroupPolicy,
+    Taint, TaintEffect, Toleration, TopologyMode,
 };
 use muster_core::ids::TimeMs;
 use muster_core::resource::ResourceList;
+use muster_core::status::QueueState;
 use proptest::collection::vec;
 use proptest::option::{self, weighted};
 use proptest::prelude::*;
@@ -43,10 +44,9 @@ fn real<const N: usize>(names: &'static [&'static str; N]) -> &'static [&'static
     &names[..N - 1]
 }
 
-/// One object that may exist: what it may look like, and how it is said to be gone.
+/// One object that may exist: what it may look like, and which it is.
 struct Slot {
     set: BoxedStrategy<ClusterDelta>,
-    gone: ClusterDelta,
     object: ObjectRef,
 }
 
@@ -62,8 +62,9 @@ pub fn any_histories() -> impl Strategy<Value = Vec<Vec<ClusterDelta>>> {
     let histories: Vec<_> = slots()
         .into_iter()
         .map(|slot| {
+            let gone = ClusterDelta::Gone(slot.object.clone());
             let aside = ClusterDelta::SetAside { object: slot.object, reason: "unreadable".into() };
-            vec(prop_oneof![8 => slot.set, 3 => Just(slot.gone), 1 => Just(aside)], 0..4)
+            vec(prop_oneof![8 => slot.set, 3 => Just(gone), 1 => Just(aside)], 0..4)
         })
         .collect();
     histories
@@ -72,55 +73,43 @@ pub fn any_histories() -> impl Strategy<Value = Vec<Vec<ClusterDelta>>> {
 fn slots() -> Vec<Slot> {
     let mut slots = Vec::new();
     for name in real(&CLASSES) {
-        let gone = ClusterDelta::PriorityClassGone((*name).into());
-        slots.push(slot(any_class(name), gone, ObjectRef::PriorityClass((*name).into())));
+        slots.push(slot(any_class(name), ObjectRef::PriorityClass((*name).into())));
     }
     for name in real(&QUEUES) {
-        let gone = ClusterDelta::QueueGone((*name).into());
-        slots.push(slot(any_queue(name), gone, ObjectRef::Queue((*name).into())));
+        slots.push(slot(any_queue(name), ObjectRef::Queue((*name).into())));
     }
     for name in real(&NODES) {
-        let gone = ClusterDelta::NodeGone((*name).into());
-        slots.push(slot(any_node(name), gone, ObjectRef::Node((*name).into())));
+        slots.push(slot(any_node(name), ObjectRef::Node((*name).into())));
     }
     for name in real(&DOMAINS) {
-        let gone = ClusterDelta::DomainGone((*name).into());
-        slots.push(slot(any_domain(name), gone, ObjectRef::Domain((*name).into())));
+        slots.push(slot(any_domain(name), ObjectRef::Domain((*name).into())));
     }
     for name in real(&GROUPS) {
-        let gone = ClusterDelta::PodGroupGone(key(name));
-        slots.push(slot(any_group(name), gone, ObjectRef::PodGroup(key(name))));
+        slots.push(slot(any_group(name), ObjectRef::PodGroup(key(name))));
     }
     for name in ["b1", "b2"] {
-        let gone = ClusterDelta::DisruptionBudgetGone(key(name));
-        slots.push(slot(any_budget(name), gone, ObjectRef::DisruptionBudget(key(name))));
+        slots.push(slot(any_budget(name), ObjectRef::DisruptionBudget(key(name))));
     }
     for (kind, name) in SETS {
         let set = PodSetRef { kind, key: key(name) };
-        let gone = ClusterDelta::PodSetGone(set.clone());
-        slots.push(slot(any_set(set.clone()), gone, ObjectRef::PodSet(set)));
+        slots.push(slot(any_set(set.clone()), ObjectRef::PodSet(set)));
     }
     for index in 0..PODS {
         let name = format!("p-a-{index}");
-        let gone = ClusterDelta::PodGone(key(&name));
         let object = ObjectRef::Pod(key(&name));
-        slots.push(slot(any_pod(name), gone, object));
+        slots.push(slot(any_pod(name), object));
     }
     slots
 }
 
-fn slot(
-    set: impl Strategy<Value = ClusterDelta> + 'static,
-    gone: ClusterDelta,
-    object: ObjectRef,
-) -> Slot {
-    Slot { set: set.boxed(), gone, object }
+fn slot(set: impl Strategy<Value = ClusterDelta> + 'static, object: ObjectRef) -> Slot {
+    Slot { set: set.boxed(), object }
 }
 
 fn any_class(name: &'static str) -> impl Strategy<Value = ClusterDelta> {
     (-3..4_i32, weighted(0.3, Just(()))).prop_map(move |(value, default)| {
         let class = build::priority_class(name, value);
-        ClusterDelta::PriorityClass(muster_core::delta::PriorityClassFacts {
+        ClusterDelta::from(muster_core::delta::PriorityClassFacts {
             global_default: default.is_some(),
             ..class
         })
@@ -146,7 +135,7 @@ fn any_queue(name: &'static str) -> impl Strategy<Value = ClusterDelta> {
             queue.node_groups.limits = GroupLimits::Given(vec![(group.into(), amounts)]);
             queue.hierarchy = vec![(group.into(), 2000), (name.into(), 1000)];
         }
-        ClusterDelta::Queue(Box::new(queue))
+        ClusterDelta::from(queue)
     })
 }
 
@@ -165,14 +154,14 @@ fn any_budget(name: &'static str) -> impl Strategy<Value = ClusterDelta> {
     ];
     (sets, option::of(0..3_u32), option::of(0..3_i64)).prop_map(
         move |(selector, least, allowed)| {
-            ClusterDelta::DisruptionBudget(Box::new(BudgetFacts {
+            ClusterDelta::from(BudgetFacts {
                 key: key(name),
                 selector,
                 min_available: least.map(Share::Count),
                 max_unavailable: None,
                 allowed,
                 disrupted: Vec::new(),
-            }))
+            })
         },
     )
 }
@@ -185,9 +174,8 @@ fn any_set(set: PodSetRef) -> impl Strategy<Value = ClusterDelta> {
         1 => Just(vec![role.clone()]),
         1 => Just(vec![in_set("x"), role]),
     ];
-    selector.prop_map(move |selector| {
-        ClusterDelta::PodSet(Box::new(PodSetFacts { set: set.clone(), selector }))
-    })
+    selector
+        .prop_map(move |selector| ClusterDelta::from(PodSetFacts { set: set.clone(), selector }))
 }
 
 fn in_set(set: &str) -> Requirement {
@@ -214,7 +202,7 @@ fn any_node(name: &'static str) -> impl Strategy<Value = ClusterDelta> {
             let mut node = node.facts();
             node.taints.extend(taint);
             node.unschedulable = unschedulable.is_some();
-            ClusterDelta::Node(Box::new(node))
+            ClusterDelta::from(node)
         },
     )
 }
@@ -234,7 +222,7 @@ fn any_domain(name: &'static str) -> impl Strategy<Value = ClusterDelta> {
             let mut domain = build::domain(name, tier).facts();
             domain.members = members;
             domain.tier_name = tier_name.map(Into::into);
-            ClusterDelta::Domain(Box::new(domain))
+            ClusterDelta::from(domain)
         },
     )
 }
@@ -277,7 +265,7 @@ fn any_group(name: &'static str) -> impl Strategy<Value = ClusterDelta> {
             group.subgroups.extend(policy);
             group.min_resources = least;
             group.wait_ms = wait_ms;
-            ClusterDelta::PodGroup(Box::new(group))
+            ClusterDelta::from(group)
         },
     )
 }
@@ -364,7 +352,7 @@ fn any_pod(name: String) -> impl Strategy<Value = ClusterDelta> {
                     effect: None,
                 }),
             }
-            ClusterDelta::Pod(Box::new(pod))
+            ClusterDelta::from(pod)
         },
     )
 }

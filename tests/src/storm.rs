@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use muster_core::delta::{ClusterDelta, NodeFacts, PodFacts, PodGroupFacts, PodPhase};
+use muster_core::delta::{
+    ClusterDelta, Facts, NodeFacts, ObjectRef, PodFacts, PodGroupFacts, PodPhase,
+};
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::intent::Intent;
 
@@ -93,10 +95,10 @@ impl Storm {
         self.events.clear();
         self.told = self.nodes.keys().cloned().collect();
         self.told_groups = self.groups.keys().cloned().collect();
-        let nodes = self.nodes.values().map(|node| ClusterDelta::Node(Box::new(node.clone())));
+        let nodes = self.nodes.values().map(|node| ClusterDelta::from(node.clone()));
         let groups = self.groups.values();
-        let groups = groups.map(|group| ClusterDelta::PodGroup(Box::new(group.clone())));
-        let pods = self.pods.values().map(|pod| ClusterDelta::Pod(Box::new(pod.clone())));
+        let groups = groups.map(|group| ClusterDelta::from(group.clone()));
+        let pods = self.pods.values().map(|pod| ClusterDelta::from(pod.clone()));
         nodes.chain(groups).chain(pods).collect()
     }
 
@@ -122,10 +124,12 @@ impl Storm {
         let heard: Vec<ClusterDelta> = heard.collect();
         for event in &heard {
             match event {
-                ClusterDelta::Node(node) => drop(self.told.insert(node.name.clone())),
-                ClusterDelta::NodeGone(name) => drop(self.told.remove(name)),
-                ClusterDelta::PodGroup(group) => drop(self.told_groups.insert(group.key.clone())),
-                ClusterDelta::PodGroupGone(key) => drop(self.told_groups.remove(key)),
+                ClusterDelta::Set(Facts::Node(node)) => drop(self.told.insert(node.name.clone())),
+                ClusterDelta::Gone(ObjectRef::Node(name)) => drop(self.told.remove(name)),
+                ClusterDelta::Set(Facts::PodGroup(group)) => {
+                    self.told_groups.insert(group.key.clone());
+                }
+                ClusterDelta::Gone(ObjectRef::PodGroup(key)) => drop(self.told_groups.remove(key)),
                 _ => {}
             }
         }
@@ -159,24 +163,24 @@ impl Storm {
         let version = self.versions;
         let Some(pod) = self.pods.get_mut(key) else { return };
         pod.version = Some(version);
-        let event = ClusterDelta::Pod(Box::new(pod.clone()));
+        let event = ClusterDelta::from(pod.clone());
         self.tell(event, weather);
     }
 
     fn arrive(&mut self, object: ClusterDelta, weather: Weather) {
         match object {
-            ClusterDelta::Pod(pod) => {
+            ClusterDelta::Set(Facts::Pod(pod)) => {
                 let key = pod.key.clone();
                 self.pods.insert(key.clone(), *pod);
                 self.tell_pod(&key, weather);
             }
-            ClusterDelta::PodGroup(group) => {
+            ClusterDelta::Set(Facts::PodGroup(group)) => {
                 self.groups.insert(group.key.clone(), (*group).clone());
-                self.tell_now(ClusterDelta::PodGroup(group));
+                self.tell_now(ClusterDelta::Set(Facts::PodGroup(group)));
             }
-            ClusterDelta::Node(node) => {
+            ClusterDelta::Set(Facts::Node(node)) => {
                 self.nodes.insert(node.name.clone(), (*node).clone());
-                self.tell_now(ClusterDelta::Node(node));
+                self.tell_now(ClusterDelta::Set(Facts::Node(node)));
             }
             other => self.tell_now(other),
         }
@@ -184,9 +188,10 @@ impl Storm {
 
     fn answer(&mut self, call: Intent, weather: Weather) {
         match call {
-            Intent::Bind { pod, uid, node } => self.bind(pod, uid, node, weather),
-            Intent::Evict { pod, uid, reason } => {
+            Intent::Bind { pod, uid, node, .. } => self.bind(pod, uid, node, weather),
+            Intent::Evict { pod, uid, .. } => {
                 if self.throw(weather, 6) == 1 {
+                    let reason = "refused".into();
                     return self.tell(ClusterDelta::EvictFailed { pod, uid, reason }, weather);
                 }
                 self.change(&pod, &uid, weather, |pod| pod.deleting = true);
@@ -203,7 +208,7 @@ impl Storm {
                 let Some(facts) = self.groups.get_mut(&group) else { return };
                 facts.phase = phase;
                 facts.report = report;
-                let event = ClusterDelta::PodGroup(Box::new(facts.clone()));
+                let event = ClusterDelta::from(facts.clone());
                 self.tell_now(event);
             }
             // Claims, statuses of queues and conditions of pods are no part of this world.
@@ -272,12 +277,13 @@ impl Storm {
     fn remove(&mut self, key: &ObjectKey) {
         self.pods.remove(key);
         self.silence(key);
-        self.tell_now(ClusterDelta::PodGone(key.clone()));
+        self.tell_now(ClusterDelta::Gone(ObjectRef::Pod(key.clone())));
     }
 
     fn silence(&mut self, key: &ObjectKey) {
-        self.events
-            .retain(|(_, event)| !matches!(event, ClusterDelta::Pod(pod) if pod.key == *key));
+        self.events.retain(
+            |(_, event)| !matches!(event, ClusterDelta::Set(Facts::Pod(pod)) if pod.key == *key),
+        );
     }
 
     /// Another pod of the same name, which waits.
@@ -297,19 +303,19 @@ impl Storm {
         for name in self.nodes.keys().cloned().collect::<Vec<_>>() {
             if self.throw(weather, 30) == 1 {
                 self.lost.extend(self.nodes.remove_entry(&name));
-                self.tell_now(ClusterDelta::NodeGone(name));
+                self.tell_now(ClusterDelta::Gone(ObjectRef::Node(name)));
             }
         }
         for name in self.lost.keys().cloned().collect::<Vec<_>>() {
             if weather == Weather::Calm || self.throw(weather, 3) == 1 {
                 self.nodes.extend(self.lost.remove_entry(&name));
-                self.tell_now(ClusterDelta::Node(Box::new(self.nodes[&name].clone())));
+                self.tell_now(ClusterDelta::from(self.nodes[&name].clone()));
             }
         }
         for key in self.groups.keys().cloned().collect::<Vec<_>>() {
             if self.throw(weather, 60) == 1 {
                 self.groups.remove(&key);
-                self.tell_now(ClusterDelta::PodGroupGone(key));
+                self.tell_now(ClusterDelta::Gone(ObjectRef::PodGroup(key)));
             }
         }
     }

@@ -1,57 +1,80 @@
 //! Lengths of time as Go writes them: `500ms`, `1m30s`, `1.5h`.
 
-/// The length in milliseconds, rounded down; none if the text is not a length of time, is negative
-/// or is longer than an i64 of nanoseconds (292 years), which is Go's own limit.
+/// Why a text is no length of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidDuration {
+    /// Not of the form number, unit, number, unit.
+    #[error("is not a length of time; expected one such as 30s, 1m30s or 500ms")]
+    Malformed,
+    /// Longer than an i64 of nanoseconds, which is Go's own limit.
+    #[error("is longer than 292 years")]
+    TooLong,
+}
+
+/// The length in milliseconds, rounded down. Nothing a setting is made of can be negative, so a
+/// minus sign is refused.
 pub fn parse_ms(text: &str) -> Option<u64> {
-    if text == "0" {
-        return Some(0);
+    let ns = parse_ns(text).ok().filter(|_| !text.starts_with('-'))?;
+    u64::try_from(ns / 1_000_000).ok()
+}
+
+/// The length in nanoseconds; a sign may precede it, and `0` needs no unit. It is exact: `0.1s` is
+/// 100 ms, and only what lies below a nanosecond is dropped.
+pub fn parse_ns(text: &str) -> Result<i64, InvalidDuration> {
+    let (sign, magnitude) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    match magnitude {
+        "" => return Err(InvalidDuration::Malformed),
+        "0" => return Ok(0),
+        _ => {}
     }
-    let mut rest = text.strip_prefix('+').unwrap_or(text);
-    if rest.is_empty() {
-        return None;
-    }
-    let mut total_ns: u128 = 0;
+    let (mut rest, mut total_ns) = (magnitude, 0_i64);
     while !rest.is_empty() {
-        let (number, tail) = split_number(rest)?;
-        let (unit_ns, tail) = split_unit(tail)?;
-        total_ns = total_ns.checked_add(scaled(number, unit_ns)?)?;
+        let (part_ns, tail) = first_part(rest)?;
+        total_ns = total_ns.checked_add(part_ns).ok_or(InvalidDuration::TooLong)?;
         rest = tail;
     }
-    i64::try_from(total_ns).ok()?;
-    u64::try_from(total_ns / 1_000_000).ok()
+    Ok(sign * total_ns)
 }
 
-/// Splits `12.5ms…` after the number; the number has at least one digit.
-fn split_number(text: &str) -> Option<(&str, &str)> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-    let (number, tail) = text.split_at(end);
-    let digits = number.bytes().any(|byte| byte.is_ascii_digit());
-    (digits && number.matches('.').count() <= 1).then_some((number, tail))
-}
-
-/// The unit a text begins with, in nanoseconds, and what follows it.
-fn split_unit(text: &str) -> Option<(u128, &str)> {
-    // Longer spellings first: `m` is also the first letter of `ms`.
-    const UNITS: [(&str, u128); 8] = [
-        ("ns", 1),
-        ("us", 1_000),
-        ("\u{b5}s", 1_000),
-        ("\u{3bc}s", 1_000),
-        ("ms", 1_000_000),
-        ("s", 1_000_000_000),
-        ("m", 60_000_000_000),
-        ("h", 3_600_000_000_000),
-    ];
-    UNITS.iter().find_map(|(name, ns)| Some((*ns, text.strip_prefix(name)?)))
-}
-
-/// A decimal number of units in nanoseconds, in integers, so that `0.1s` is exactly 100 ms.
-fn scaled(number: &str, unit_ns: u128) -> Option<u128> {
+/// Nanoseconds of the number and unit a text begins with, and what follows them.
+fn first_part(text: &str) -> Result<(i64, &str), InvalidDuration> {
+    let in_number = |c: char| c == '.' || c.is_ascii_digit();
+    let number_end = text.find(|c| !in_number(c)).ok_or(InvalidDuration::Malformed)?;
+    let (number, tail) = text.split_at(number_end);
+    let unit_end = tail.find(in_number).unwrap_or(tail.len());
+    let (unit, tail) = tail.split_at(unit_end);
+    let unit_ns = unit_ns(unit).ok_or(InvalidDuration::Malformed)?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
+        return Err(InvalidDuration::Malformed);
+    }
+    let ns = scaled(whole, fraction, unit_ns).and_then(|ns| i64::try_from(ns).ok());
+    Ok((ns.ok_or(InvalidDuration::TooLong)?, tail))
+}
+
+fn unit_ns(unit: &str) -> Option<u128> {
+    Some(match unit {
+        "ns" => 1,
+        // Unicode has the letter twice, as a sign of its own and as a Greek one.
+        "us" | "\u{b5}s" | "\u{3bc}s" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "m" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        _ => return None,
+    })
+}
+
+/// A decimal number of units in nanoseconds; none if it is beyond all bounds.
+fn scaled(whole: &str, fraction: &str, unit_ns: u128) -> Option<u128> {
+    let number = |digits: &str| if digits.is_empty() { Some(0) } else { digits.parse().ok() };
+    let whole: u128 = number(whole)?;
     // More than 18 digits of a fraction are below any unit's nanosecond.
     let fraction = &fraction[..fraction.len().min(18)];
-    let part: u128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
+    let part: u128 = number(fraction)?;
     let divisor = 10_u128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
     whole.checked_mul(unit_ns)?.checked_add(part.checked_mul(unit_ns)? / divisor)
 }
@@ -68,11 +91,16 @@ mod tests {
             ("1.5h", Some(5_400_000)),
             ("0.1s", Some(100)),
             (".5s", Some(500)),
+            ("+5s", Some(5_000)),
             ("0", Some(0)),
             ("999us", Some(0)),
+            ("1500\u{b5}s", Some(1)),
+            ("1500\u{3bc}s", Some(1)),
             ("", None),
+            ("+", None),
             ("5", None),
             ("-1s", None),
+            ("-0", None),
             ("1 s", None),
             ("1d", None),
             ("1..5s", None),
@@ -81,6 +109,23 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(parse_ms(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn nanoseconds_are_exact_and_have_a_sign() {
+        let cases = [
+            ("-1.5us", Ok(-1_500)),
+            ("1ns", Ok(1)),
+            ("0.9ns", Ok(0)),
+            ("0.000000000009h", Ok(32)),
+            ("9223372036854775807ns", Ok(i64::MAX)),
+            ("9223372036854775808ns", Err(InvalidDuration::TooLong)),
+            ("9223372036854775807ns1ns", Err(InvalidDuration::TooLong)),
+            ("99999999h!", Err(InvalidDuration::Malformed)),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(parse_ns(text), expected, "{text:?}");
         }
     }
 }

@@ -1,45 +1,18 @@
-//! The scheduler's configuration after it was read and checked: what the cycle is built from.
+//! What a configuration is made of: switches, arguments, actions, and how the machine is used.
 //!
 //! The file format lives in the outer crate; here are only values that are already known to be
-//! valid. What a plugin or an action is called, and which arguments it takes, is the [`catalog`].
+//! valid. A whole configuration names plugins, which are known further up: it is
+//! `policy::SchedulerConfig`.
 
-pub mod catalog;
+mod action;
+mod argument;
+pub mod boolean;
 pub mod duration;
 
-use crate::config::catalog::{ActionSpec, PluginSpec};
-
-/// A whole configuration.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SchedulerConfig {
-    /// Actions in running order.
-    pub actions: Vec<ActionConfig>,
-    /// Tiers of plugins, most decisive first.
-    pub tiers: Vec<Vec<PluginConfig>>,
-    /// How the cycle uses the machine.
-    pub tuning: Tuning,
-    /// How reservations are kept.
-    pub pipeline: PipelineConfig,
-}
-
-/// One action to run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ActionConfig {
-    /// Which.
-    pub spec: &'static ActionSpec,
-    /// Its arguments, as given.
-    pub arguments: Arguments,
-}
-
-/// One plugin of a tier.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PluginConfig {
-    /// Which.
-    pub spec: &'static PluginSpec,
-    /// Which of its extension points are on.
-    pub gates: Gates,
-    /// Its arguments, as given.
-    pub arguments: Arguments,
-}
+pub use action::{
+    ACTIONS, ActionConfig, ActionKind, ActionSpec, EvictPurpose, GANG_AWARE_KEY, GangAware,
+};
+pub use argument::{ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, Values, arg, argument};
 
 /// A switch per extension point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -130,79 +103,6 @@ impl Gates {
     /// Closes the gate.
     pub fn close(&mut self, gate: Gate) {
         self.0 &= !(1 << gate as u32);
-    }
-}
-
-/// Arguments of a plugin or an action by name, sorted; already checked against the catalog.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Arguments(pub Vec<(String, ArgumentValue)>);
-
-/// Value of an argument.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ArgumentValue {
-    /// A whole number.
-    Int(i64),
-    /// A number with a fraction.
-    Float(f64),
-    /// Yes or no.
-    Bool(bool),
-    /// A text.
-    Text(String),
-    /// Several values.
-    List(Vec<ArgumentValue>),
-    /// Values by name, sorted.
-    Map(Arguments),
-}
-
-impl Arguments {
-    /// The value of an argument, if it was given.
-    pub fn get(&self, key: &str) -> Option<&ArgumentValue> {
-        self.0.iter().find(|entry| entry.0 == key).map(|entry| &entry.1)
-    }
-
-    /// A whole number, or the default.
-    pub fn int(&self, key: &str, default: i64) -> i64 {
-        match self.get(key) {
-            Some(ArgumentValue::Int(value)) => *value,
-            _ => default,
-        }
-    }
-
-    /// A number, or the default. A file may give a whole number where a fraction is allowed; that
-    /// has become [`ArgumentValue::Float`] when it was read.
-    pub fn float(&self, key: &str, default: f64) -> f64 {
-        match self.get(key) {
-            Some(ArgumentValue::Float(value)) => *value,
-            _ => default,
-        }
-    }
-
-    /// Yes or no, or the default.
-    pub fn bool(&self, key: &str, default: bool) -> bool {
-        match self.get(key) {
-            Some(ArgumentValue::Bool(value)) => *value,
-            _ => default,
-        }
-    }
-
-    /// A text, or the default.
-    pub fn text<'a>(&'a self, key: &str, default: &'a str) -> &'a str {
-        match self.get(key) {
-            Some(ArgumentValue::Text(value)) => value,
-            _ => default,
-        }
-    }
-}
-
-impl Arguments {
-    /// A length of time in milliseconds, if it was given; the reader has checked its form.
-    pub fn duration_ms(&self, key: &str) -> Option<i64> {
-        match self.get(key) {
-            Some(ArgumentValue::Text(text)) => {
-                duration::parse_ms(text).and_then(|ms| i64::try_from(ms).ok())
-            }
-            _ => None,
-        }
     }
 }
 

@@ -8,50 +8,53 @@
 
 use bevy_ecs::entity::Entity;
 
-use super::drive::{Entitled, Scene, Turn, drive};
-use super::place::{self, Bounds, Reach, Shortfall};
-use super::worksheet::{Portion, Sheet};
-use super::{enqueue, explain};
+use super::enqueue;
 use crate::delta::ObjectRef;
+use crate::place::{
+    Bounds, Entitled, PendingTasks, Reach, Session, Shortfall, TaskSet, Turn, drive, explain,
+    place_job,
+};
 use crate::reservation::Release;
 use crate::statement::Statement;
 use crate::verdict::{Reason, Verdict};
 use crate::world::JobKey;
 
-pub(super) fn allocate(mut scene: Scene<'_, '_>) {
-    place_jobs(&mut scene, "allocate", Portion::Requesting);
+pub(super) fn allocate(mut session: Session<'_, '_>) {
+    place_jobs(&mut session, "allocate", TaskSet::Requesting);
 }
 
-/// Serves every job that has tasks of the portion to place: those with reservations before others.
-pub(super) fn place_jobs(scene: &mut Scene<'_, '_>, action: &'static str, portion: Portion) {
-    let (reserved, fresh): (Vec<Entity>, Vec<Entity>) = eligible(scene, action)
+/// Serves every job that has tasks of the set to place: those with reservations before others.
+pub(super) fn place_jobs(session: &mut Session<'_, '_>, action: &'static str, set: TaskSet) {
+    let (reserved, fresh): (Vec<Entity>, Vec<Entity>) = eligible(session, action)
         .into_iter()
-        .partition(|&job| scene.cluster.job(job).counts.pipelined() > 0);
-    let tasks = reserved.iter().chain(&fresh).map(|&job| scene.cluster.job(job).counts.waiting());
+        .partition(|&job| session.cluster.job(job).counts().pipelined() > 0);
+    let tasks =
+        reserved.iter().chain(&fresh).map(|&job| session.cluster.job(job).counts().waiting());
     let tasks = tasks.map(|tasks| tasks as usize).sum();
-    let reports = scene.cluster.open_jobs().len() + scene.cluster.queues.iter().len();
-    scene.outcome.0.expect(tasks, reports);
-    scene.cluster.reservations.expect(tasks);
-    scene.cluster.log.expect(tasks);
-    drive(scene, Entitled::BelowDue, [reserved, fresh], |scene, job, sheet| {
-        let sheet = sheet.get_or_insert_with(|| Sheet::of(scene, job, portion));
-        if sheet.is_done() {
+    let reports = session.cluster.open_jobs().len() + session.cluster.queues.iter().len();
+    session.outcome.0.expect(tasks, reports);
+    session.cluster.reservations.expect(tasks);
+    session.cluster.log.expect(tasks);
+    drive(session, Entitled::BelowDue, [reserved, fresh], |session, job, pending| {
+        let pending = pending.get_or_insert_with(|| PendingTasks::of(session, job, set));
+        if pending.is_done() {
             return Turn::Passed;
         }
-        serve(scene, (action, portion), job, sheet)
+        serve(session, (action, set), job, pending)
     });
 }
 
 /// Jobs with something to place that may be tried.
-pub(super) fn eligible(scene: &mut Scene<'_, '_>, action: &'static str) -> Vec<Entity> {
-    let mut waiting = scene.cluster.open_jobs();
-    waiting.retain(|&job| scene.cluster.job(job).counts.waiting() > 0);
+pub(super) fn eligible(session: &mut Session<'_, '_>, action: &'static str) -> Vec<Entity> {
+    let mut waiting = session.cluster.open_jobs();
+    waiting.retain(|&job| session.cluster.job(job).counts().waiting() > 0);
     let mut orphans = Vec::new();
-    let tried = waiting.into_iter().filter(|&job| may_be_tried(scene, job, &mut orphans)).collect();
+    let tried =
+        waiting.into_iter().filter(|&job| may_be_tried(session, job, &mut orphans)).collect();
     // Jobs are met in an order that depends on their history, which must not be seen.
-    orphans.sort_by_cached_key(|&(job, _)| scene.cluster.job(job).identity.key.clone());
+    orphans.sort_by_cached_key(|&(job, _)| session.cluster.job(job).identity.key.clone());
     for (job, cause) in orphans {
-        release(scene, action, job, cause);
+        release(session, action, job, cause);
     }
     tried
 }
@@ -61,39 +64,39 @@ type Orphans = Vec<(Entity, Release)>;
 
 /// Jobs that cannot be served whatever happens on the nodes join the orphans: what is held for them
 /// is to be given up.
-fn may_be_tried(scene: &mut Scene<'_, '_>, job: Entity, orphans: &mut Orphans) -> bool {
-    let item = scene.cluster.job(job);
+fn may_be_tried(session: &mut Session<'_, '_>, job: Entity, orphans: &mut Orphans) -> bool {
+    let item = session.cluster.job(job);
     if !item.identity.present {
-        let verdict = absent(scene, &item.identity.key);
-        scene.judge(job, Some(verdict));
+        let verdict = absent(session, &item.identity.key);
+        session.judge(job, Some(verdict));
         // Nobody asks for the gang any more: its room is not kept for it.
         orphans.push((job, Release::OwnerGone));
         return false;
     }
     // The most specific reason counts: what is wrong with the job itself before what keeps it out.
-    if let Err(verdict) = scene.policies.job_valid(&item) {
-        give_up_uncovered(scene, job, orphans);
-        scene.judge(job, Some(verdict));
+    if let Err(verdict) = session.policies.job_valid(&item) {
+        give_up_uncovered(session, job, orphans);
+        session.judge(job, Some(verdict));
         return false;
     }
-    if let Err(verdict) = enqueue::queue_exists(scene, item.spec.queue) {
-        scene.judge(job, Some(verdict));
+    if let Err(verdict) = enqueue::queue_exists(session, item.spec.queue) {
+        session.judge(job, Some(verdict));
         // A limit may hold again when the queue is back; room is not kept for a job past it.
         orphans.push((job, Release::OwnerGone));
         return false;
     }
-    if item.backoff.until.is_some_and(|until| until > scene.now.0) {
-        give_up_uncovered(scene, job, orphans);
+    if item.backoff.until.is_some_and(|until| until > session.now.0) {
+        give_up_uncovered(session, job, orphans);
         // The length of the pause, not what is left of it: the text stays while the job waits.
         let message = format!(
             "{} binds failed in a row; it pauses {} s before the next attempt",
             item.backoff.failures,
             (item.backoff.pause_ms + 999) / 1000
         );
-        scene.judge(job, Some(Verdict::new(Reason::BindBackoff, message)));
+        session.judge(job, Some(Verdict::new(Reason::BindBackoff, message)));
         return false;
     }
-    let admitted = enqueue::is_admitted(scene, job);
+    let admitted = enqueue::is_admitted(session, job);
     if !admitted {
         orphans.push((job, Release::NotAdmitted));
     }
@@ -102,15 +105,15 @@ fn may_be_tried(scene: &mut Scene<'_, '_>, job: Entity, orphans: &mut Orphans) -
 
 /// A gang that cannot be mended now and lacks a member, or the room for one, holds nothing for the
 /// others either.
-fn give_up_uncovered(scene: &Scene<'_, '_>, job: Entity, orphans: &mut Orphans) {
-    if !is_covered(scene, job) {
+fn give_up_uncovered(session: &Session<'_, '_>, job: Entity, orphans: &mut Orphans) {
+    if !is_covered(session, job) {
         orphans.push((job, Release::Uncovered));
     }
 }
 
 /// Why a PodGroup that pods name is not there.
-fn absent(scene: &Scene<'_, '_>, key: &JobKey) -> Verdict {
-    match scene.aside.0.get(&ObjectRef::PodGroup(key.object().clone())) {
+fn absent(session: &Session<'_, '_>, key: &JobKey) -> Verdict {
+    match session.aside.0.get(&ObjectRef::PodGroup(key.object().clone())) {
         Some(why) => {
             Verdict::new(Reason::SetAside, format!("its PodGroup cannot be understood: {why}"))
         }
@@ -119,41 +122,41 @@ fn absent(scene: &Scene<'_, '_>, key: &JobKey) -> Verdict {
 }
 
 fn serve(
-    scene: &mut Scene<'_, '_>,
-    (action, portion): (&'static str, Portion),
+    session: &mut Session<'_, '_>,
+    (action, set): (&'static str, TaskSet),
     job: Entity,
-    sheet: &mut Sheet,
+    pending: &mut PendingTasks,
 ) -> Turn {
     let mut statement = Statement::new(action);
-    match place::job(scene, &mut statement, job, sheet, Bounds::Kept) {
+    match place_job(session, &mut statement, job, pending, Bounds::Kept) {
         Reach::Ready => {
             let moved = !statement.is_empty();
-            statement.commit(&mut scene.cluster, &mut scene.outcome.0);
-            if moved && !sheet.is_done() { Turn::Again } else { Turn::Over }
+            statement.commit(&mut session.cluster, &mut session.outcome.0);
+            if moved && !pending.is_done() { Turn::Again } else { Turn::Over }
         }
         Reach::Covered => {
-            statement.pipeline_all_allocated(&mut scene.cluster, job);
-            statement.commit(&mut scene.cluster, &mut scene.outcome.0);
-            let verdict = explain::waiting(scene, job);
-            scene.judge(job, Some(verdict));
+            statement.pipeline_all_allocated(&mut session.cluster, job);
+            statement.commit(&mut session.cluster, &mut session.outcome.0);
+            let verdict = explain::waiting(session, job);
+            session.judge(job, Some(verdict));
             Turn::Over
         }
         Reach::Short(shortfall)
-            if portion == Portion::BestEffort && shortfall.placed > 0 && shortfall.is_empty() =>
+            if set == TaskSet::BestEffort && shortfall.placed > 0 && shortfall.is_empty() =>
         {
             // All of these find a place: it is the rest of the gang that finds none, as was said.
-            statement.discard(&mut scene.cluster);
-            release_uncovered(scene, action, job, &shortfall);
+            statement.discard(&mut session.cluster);
+            release_uncovered(session, action, job, &shortfall);
             Turn::Over
         }
         Reach::Short(shortfall) => {
             // What nodes lack is seen while the part that fits still has its places.
-            let lacks = explain::lacks(scene, &shortfall);
-            scene.forget_attempt(job);
-            statement.discard(&mut scene.cluster);
-            release_uncovered(scene, action, job, &shortfall);
-            let verdict = explain::shortfall(scene, job, &shortfall, &lacks);
-            scene.judge(job, Some(verdict));
+            let lacks = explain::lacks(session, &shortfall);
+            session.forget_attempt(job);
+            statement.discard(&mut session.cluster);
+            release_uncovered(session, action, job, &shortfall);
+            let verdict = explain::shortfall(session, job, &shortfall, &lacks);
+            session.judge(job, Some(verdict));
             Turn::Over
         }
     }
@@ -162,36 +165,36 @@ fn serve(
 /// Gives up what is held for a job that is no longer covered by it: the room is there for others in
 /// the same cycle. Reservations on nodes that are closed to their tasks go in any case.
 fn release_uncovered(
-    scene: &mut Scene<'_, '_>,
+    session: &mut Session<'_, '_>,
     action: &'static str,
     job: Entity,
     shortfall: &Shortfall,
 ) {
     let mut statement = Statement::new(action);
     for &task in &shortfall.closed {
-        let _not_held = statement.unpipeline(&mut scene.cluster, task, Release::Closed);
+        let _not_held = statement.unpipeline(&mut session.cluster, task, Release::Closed);
     }
-    statement.commit(&mut scene.cluster, &mut scene.outcome.0);
-    if !is_covered(scene, job) {
-        release(scene, action, job, Release::Uncovered);
+    statement.commit(&mut session.cluster, &mut session.outcome.0);
+    if !is_covered(session, job) {
+        release(session, action, job, Release::Uncovered);
     }
 }
 
 /// Has the job its minimum, in places or in room held?
-fn is_covered(scene: &Scene<'_, '_>, job: Entity) -> bool {
-    let item = scene.cluster.job(job);
-    scene.policies.job_ready(&item) || scene.policies.job_pipelined(&item)
+fn is_covered(session: &Session<'_, '_>, job: Entity) -> bool {
+    let item = session.cluster.job(job);
+    session.policies.job_ready(&item) || session.policies.job_pipelined(&item)
 }
 
 /// Gives up whatever is held for a job.
-fn release(scene: &mut Scene<'_, '_>, action: &'static str, job: Entity, cause: Release) {
-    if scene.cluster.job(job).counts.pipelined() == 0 {
+fn release(session: &mut Session<'_, '_>, action: &'static str, job: Entity, cause: Release) {
+    if session.cluster.job(job).counts().pipelined() == 0 {
         return;
     }
     let mut statement = Statement::new(action);
-    for task in scene.policies.members_last_first(&scene.cluster, job) {
+    for task in session.policies.members_last_first(&session.cluster, job) {
         // Members without a reservation have nothing to give up.
-        let _not_held = statement.unpipeline(&mut scene.cluster, task, cause);
+        let _not_held = statement.unpipeline(&mut session.cluster, task, cause);
     }
-    statement.commit(&mut scene.cluster, &mut scene.outcome.0);
+    statement.commit(&mut session.cluster, &mut session.outcome.0);
 }

@@ -3,9 +3,8 @@
 //! The same turns as `allocate`, over best-effort tasks.
 
 use super::allocate::place_jobs;
-use super::drive::Scene;
-use super::worksheet::Portion;
+use crate::place::{Session, TaskSet};
 
-pub(super) fn backfill(mut scene: Scene<'_, '_>) {
-    place_jobs(&mut scene, "backfill", Portion::BestEffort);
+pub(super) fn backfill(mut session: Session<'_, '_>) {
+    place_jobs(&mut session, "backfill", TaskSet::BestEffort);
 }

@@ -10,37 +10,37 @@ use std::collections::BTreeMap;
 
 use bevy_ecs::entity::Entity;
 
-use super::Admission;
-use super::drive::Scene;
-use crate::delta::{GroupPhase, ObjectRef, QueueState};
-use crate::policy::{Desk, OrderKey};
+use crate::delta::{GroupPhase, ObjectRef};
+use crate::place::{Admission, Session};
+use crate::policy::{AdmissionContext, OrderKey};
+use crate::status::QueueState;
 use crate::verdict::{Reason, Verdict};
 
-pub(super) fn enqueue(mut scene: Scene<'_, '_>) {
-    scene.quotas.admitted.clear();
-    for job in pending_in_order(&mut scene) {
-        if let Err(verdict) = consider(&scene, job) {
-            scene.judge(job, Some(verdict));
+pub(super) fn enqueue(mut session: Session<'_, '_>) {
+    session.quotas.admitted.clear();
+    for job in pending_in_order(&mut session) {
+        if let Err(verdict) = consider(&session, job) {
+            session.judge(job, Some(verdict));
         } else {
-            admit(&mut scene, job);
+            admit(&mut session, job);
         }
     }
 }
 
 /// Jobs that wait for admission, by queue order, then by job order.
-fn pending_in_order(scene: &mut Scene<'_, '_>) -> Vec<Entity> {
-    let standings = scene.policies.standings(&scene.cluster);
+fn pending_in_order(session: &mut Session<'_, '_>) -> Vec<Entity> {
+    let standings = session.policies.standings(&session.cluster);
     let mut queues: BTreeMap<Entity, OrderKey> = BTreeMap::new();
     let mut pending: Vec<((OrderKey, Entity, OrderKey), Entity)> = Vec::new();
-    for job in scene.cluster.open_jobs() {
-        let job = scene.cluster.job(job);
+    for job in session.cluster.open_jobs() {
+        let job = session.cluster.job(job);
         if !job.identity.present || job.spec.phase != GroupPhase::Pending {
             continue;
         }
         let queue = queues.entry(job.spec.queue).or_insert_with(|| {
-            scene.policies.queue_key(&scene.cluster, &standings, job.spec.queue)
+            session.policies.queue_key(&session.cluster, &standings, job.spec.queue)
         });
-        let key = scene.policies.job_key(&scene.cluster, &job);
+        let key = session.policies.job_key(&session.cluster, &job);
         pending.push(((queue.clone(), job.spec.queue, key), job.entity));
     }
     pending.sort();
@@ -49,47 +49,47 @@ fn pending_in_order(scene: &mut Scene<'_, '_>) -> Vec<Entity> {
 
 /// May the job be tried? Without the `enqueue` action every job is admitted when it is met, if only its
 /// queue takes jobs: that is how admission by resources is switched off.
-pub(super) fn is_admitted(scene: &mut Scene<'_, '_>, job: Entity) -> bool {
-    if scene.cluster.job(job).spec.phase != GroupPhase::Pending {
+pub(super) fn is_admitted(session: &mut Session<'_, '_>, job: Entity) -> bool {
+    if session.cluster.job(job).spec.phase != GroupPhase::Pending {
         return true;
     }
-    if scene.settings.admission == Admission::Enqueue {
+    if session.settings.admission == Admission::Enqueue {
         return false;
     }
-    let verdict = queue_takes_jobs(scene, scene.cluster.job(job).spec.queue).err();
+    let verdict = queue_takes_jobs(session, session.cluster.job(job).spec.queue).err();
     let passed = verdict.is_none();
     if passed {
-        admit(scene, job);
+        admit(session, job);
     }
-    scene.judge(job, verdict);
+    session.judge(job, verdict);
     passed
 }
 
 /// May the job be admitted?
-fn consider(scene: &Scene<'_, '_>, job: Entity) -> Result<(), Verdict> {
-    let item = scene.cluster.job(job);
-    queue_takes_jobs(scene, item.spec.queue)?;
-    let (names, quotas) = (&scene.names.0, &*scene.quotas);
-    let desk = Desk { names, quotas, evictions: scene.settings.evictions };
-    scene.policies.job_enqueueable(&scene.cluster, &desk, &item)
+fn consider(session: &Session<'_, '_>, job: Entity) -> Result<(), Verdict> {
+    let item = session.cluster.job(job);
+    queue_takes_jobs(session, item.spec.queue)?;
+    let (names, quotas) = (&session.names.0, &*session.quotas);
+    let context = AdmissionContext { names, quotas, evictions: session.settings.evictions };
+    session.policies.job_enqueueable(&session.cluster, &context, &item)
 }
 
-fn admit(scene: &mut Scene<'_, '_>, job: Entity) {
-    let item = scene.cluster.job(job);
+fn admit(session: &mut Session<'_, '_>, job: Entity) {
+    let item = session.cluster.job(job);
     let (namespace, asked) = (&item.identity.key.object().namespace, &item.spec.min_quota);
-    scene.quotas.admit(namespace, asked);
-    scene.cluster.set_phase(job, GroupPhase::Inqueue);
+    session.quotas.admit(namespace, asked);
+    session.cluster.set_phase(job, GroupPhase::Inqueue);
 }
 
 /// Is there such a queue? While there is none nothing is known of its limits, so nothing is placed for
 /// its jobs, those admitted before included.
-pub(super) fn queue_exists(scene: &Scene<'_, '_>, queue: Entity) -> Result<(), Verdict> {
-    let queue = scene.cluster.queue(queue);
+pub(super) fn queue_exists(session: &Session<'_, '_>, queue: Entity) -> Result<(), Verdict> {
+    let queue = session.cluster.queue(queue);
     if queue.identity.present {
         return Ok(());
     }
     let name = &queue.identity.name;
-    let message = match scene.aside.0.get(&ObjectRef::Queue(name.clone())) {
+    let message = match session.aside.0.get(&ObjectRef::Queue(name.clone())) {
         Some(why) => format!("queue {name:?} cannot be understood: {why}"),
         None => format!("queue {name:?} does not exist; create it or name another one"),
     };
@@ -97,9 +97,9 @@ pub(super) fn queue_exists(scene: &Scene<'_, '_>, queue: Entity) -> Result<(), V
 }
 
 /// No plugin can let a job into a queue that is not there or not open.
-fn queue_takes_jobs(scene: &Scene<'_, '_>, queue: Entity) -> Result<(), Verdict> {
-    queue_exists(scene, queue)?;
-    let queue = scene.cluster.queue(queue);
+fn queue_takes_jobs(session: &Session<'_, '_>, queue: Entity) -> Result<(), Verdict> {
+    queue_exists(session, queue)?;
+    let queue = session.cluster.queue(queue);
     let name = &queue.identity.name;
     match queue.spec.state {
         QueueState::Open => Ok(()),

@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Res, ResMut};
 
-use super::{Outcome, stale};
+use super::stale;
 use crate::ids::TimeMs;
+use crate::place::Outcome;
 use crate::policy::Policies;
 use crate::reservation::Release;
 use crate::statement::Statement;
@@ -67,7 +68,7 @@ fn is_over(cluster: &Cluster<'_, '_>, task: Entity) -> bool {
 fn distrust(cluster: &mut Cluster<'_, '_>, held: &[(Entity, Entity)]) {
     let mut waited: BTreeMap<Entity, TimeMs> = BTreeMap::new();
     for &(task, node) in held {
-        let since = cluster.task(task).affairs.nomination.0.map(|record| record.since);
+        let since = cluster.task(task).cold.nomination.0.map(|record| record.since);
         let Some(since) = since else { continue };
         let latest = waited.entry(node).or_insert(since);
         *latest = (*latest).max(since);

@@ -13,110 +13,29 @@ mod overdue;
 mod enqueue;
 mod allocate;
 mod backfill;
-mod preempt;
-mod reclaim;
+mod evict;
 mod shuffle;
-pub(crate) mod drive;
-pub(crate) mod worksheet;
-mod prospect;
-mod filling;
-mod stretch;
-pub(crate) mod place;
-pub(crate) mod explain;
 mod reflect;
-
-use std::sync::Arc;
 
 use bevy_ecs::prelude::{IntoScheduleConfigs, Res, ResMut, Resource, Schedule};
 use bevy_ecs::schedule::ScheduleLabel;
 use bevy_ecs::schedule::SingleThreadedExecutor;
 
-pub(crate) use reflect::{NextDue, ToldQueues};
+pub(crate) use reflect::{NextDue, ReportedQueues};
 
-use crate::config::{SchedulerConfig, Tuning};
-use crate::evict::{Limits, Raid};
-use crate::ids::TimeMs;
-use crate::policy::{EvictPurpose, Evictions};
-use crate::scheduler::CycleOutcome;
-
-/// The time of the cycle, as told from outside.
-#[derive(Clone, Copy, Debug, Default, Resource)]
-pub(crate) struct Now(pub(crate) TimeMs);
+use crate::config::ActionKind;
+use crate::evict::{EvictAction, EvictLimits};
+use crate::place::{Outcome, Settings};
+use crate::policy::SchedulerConfig;
 
 /// Whether this scheduler decides, or only keeps up with the one that does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Resource)]
-pub(crate) enum Role {
+pub(crate) enum Leadership {
     /// It decides; what it assumes holds until the cluster says otherwise.
     #[default]
     Leads,
     /// Another one decides; what the cluster says is all there is.
     Follows,
-}
-
-/// What the cycle has decided so far.
-#[derive(Debug, Default, Resource)]
-pub(crate) struct Outcome(pub(crate) CycleOutcome);
-
-/// Which parts of the configuration the actions read.
-#[derive(Clone, Debug, Resource)]
-pub(crate) struct Settings {
-    pub(crate) tuning: Tuning,
-    /// Without the `enqueue` action jobs are admitted as they come.
-    pub(crate) admission: Admission,
-    /// Whether room may come from evictions.
-    pub(crate) evictions: Evictions,
-    /// Measures the actions' time budget; without one no budget is kept.
-    pub(crate) stopwatch: Option<Stopwatch>,
-}
-
-/// Microseconds since some start, as told from outside.
-#[derive(Clone)]
-pub(crate) struct Stopwatch(pub(crate) Arc<dyn Fn() -> u64 + Send + Sync>);
-
-impl std::fmt::Debug for Stopwatch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Stopwatch")
-    }
-}
-
-impl Settings {
-    pub(crate) fn new(config: &SchedulerConfig) -> Self {
-        let enqueues = config.actions.iter().any(|action| action.spec.name == "enqueue");
-        let admission = if enqueues { Admission::Enqueue } else { Admission::Implicit };
-        let evicting = ["preempt", "reclaim", "gangpreempt", "gangreclaim"];
-        let evicts = config.actions.iter().any(|action| evicting.contains(&action.spec.name));
-        let evictions = if evicts { Evictions::Configured } else { Evictions::None };
-        Self { tuning: config.tuning.clone(), admission, evictions, stopwatch: None }
-    }
-
-    /// When an action that starts now must end, and the watch to see it by.
-    pub(crate) fn deadline(&self) -> Option<Deadline> {
-        let stopwatch = self.stopwatch.clone()?;
-        let end = (stopwatch.0)() + self.tuning.action_budget_ms? * 1000;
-        Some(Deadline { stopwatch, end })
-    }
-}
-
-/// The end of an action's time.
-pub(crate) struct Deadline {
-    stopwatch: Stopwatch,
-    end: u64,
-}
-
-impl Deadline {
-    /// Is the time over?
-    pub(crate) fn is_over(&self) -> bool {
-        (self.stopwatch.0)() >= self.end
-    }
-}
-
-/// How jobs are admitted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Admission {
-    /// By the `enqueue` action.
-    Enqueue,
-    /// By whichever action meets them first.
-    Implicit,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, ScheduleLabel)]
@@ -133,25 +52,19 @@ pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
         let stage = Stage(at + 1);
         schedule.add_systems(lap(action.spec.name).in_set(Lap(at + 1)));
         schedule.configure_sets(Lap(at + 1).after(stage).before(Stage(at + 2)));
-        match action.spec.name {
-            "enqueue" => drop(schedule.add_systems(enqueue::enqueue.in_set(stage))),
-            "allocate" => drop(schedule.add_systems(allocate::allocate.in_set(stage))),
-            "backfill" => drop(schedule.add_systems(backfill::backfill.in_set(stage))),
-            _ if let Some(raid) = Raid::of(action) => match raid.purpose {
-                EvictPurpose::Preempt => {
-                    schedule.add_systems(preempt::preempt(raid).in_set(stage));
-                }
-                EvictPurpose::Reclaim => {
-                    schedule.add_systems(reclaim::reclaim(raid).in_set(stage));
-                }
-            },
-            "shuffle" => {
-                let limits = Limits::of(&action.arguments);
-                schedule.add_systems(shuffle::shuffle(limits).in_set(stage));
+        match action.spec.kind {
+            ActionKind::Enqueue => schedule.add_systems(enqueue::enqueue.in_set(stage)),
+            ActionKind::Allocate => schedule.add_systems(allocate::allocate.in_set(stage)),
+            ActionKind::Backfill => schedule.add_systems(backfill::backfill.in_set(stage)),
+            ActionKind::Evict(purpose, _) => {
+                let action = EvictAction::of(action, purpose);
+                schedule.add_systems(evict::evict(action).in_set(stage))
             }
-            // Known by name, without effect in this version; the reader of the file has warned.
-            _ => {}
-        }
+            ActionKind::Shuffle => {
+                let limits = EvictLimits::of(action.values());
+                schedule.add_systems(shuffle::shuffle(limits).in_set(stage))
+            }
+        };
     }
     let closing = (reflect::reflect, reflect::tell_waits, reflect::rest, lap("reflect")).chain();
     schedule.add_systems(closing.in_set(Stage(config.actions.len() + 1)));
@@ -177,3 +90,18 @@ struct Lap(usize);
 /// A position in the running order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, bevy_ecs::schedule::SystemSet)]
 struct Stage(usize);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ACTIONS;
+    use crate::policy::testing::config;
+
+    #[test]
+    fn every_action_can_be_built_and_asks_for_arguments_it_has() {
+        let names: Vec<&str> = ACTIONS.iter().map(|spec| spec.name).collect();
+        // Panics for a key an action does not have.
+        let built = schedule(&config(Vec::new(), &names));
+        assert_eq!(built.label(), ScheduleLabel::intern(&Cycle));
+    }
+}

@@ -4,7 +4,7 @@
 
 use bevy_ecs::prelude::{Query, Res};
 
-use super::Now;
+use crate::place::Now;
 use crate::policy::{Point, Policies};
 use crate::world::{Job, JobOverdue};
 

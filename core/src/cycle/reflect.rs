@@ -10,13 +10,12 @@ mod waits;
 
 use bevy_ecs::prelude::{Res, ResMut, Resource};
 
-use super::Now;
-use super::drive::{OUT_OF_TIME, Scene};
 use crate::delta::GroupPhase;
 use crate::ids::TimeMs;
+use crate::place::{Now, OUT_OF_TIME, Session};
 use crate::world::Cluster;
 
-pub(crate) use queues::ToldQueues;
+pub(crate) use queues::ReportedQueues;
 pub(super) use waits::tell_waits;
 
 /// When the next cycle is due even if nothing happens: the end of the first pause, or of the first
@@ -25,44 +24,44 @@ pub(super) use waits::tell_waits;
 pub(crate) struct NextDue(pub(crate) Option<TimeMs>);
 
 pub(super) fn reflect(
-    mut scene: Scene<'_, '_>,
+    mut session: Session<'_, '_>,
     mut due: ResMut<'_, NextDue>,
-    mut told: ResMut<'_, ToldQueues>,
+    mut told: ResMut<'_, ReportedQueues>,
 ) {
-    mirror::reflect(&mut scene);
-    let alarm = scene.alarm.0.take().filter(|&time| time > scene.now.0);
-    let waits_end = scene.cluster.next_due();
-    due.0 = [next_due(&mut scene), alarm, waits_end].into_iter().flatten().min();
-    groups::reflect(&mut scene);
-    queues::reflect(&mut scene, &mut told);
-    scene.rankings.end_cycle();
-    let nodes = scene.cluster.columns().len();
-    scene.cluster.log.trim(nodes);
+    mirror::reflect(&mut session);
+    let alarm = session.alarm.0.take().filter(|&time| time > session.now.0);
+    let waits_end = session.cluster.next_due();
+    due.0 = [next_due(&mut session), alarm, waits_end].into_iter().flatten().min();
+    groups::reflect(&mut session);
+    queues::reflect(&mut session, &mut told);
+    session.rankings.end_cycle();
+    let nodes = session.cluster.columns().len();
+    session.cluster.log.trim(nodes);
 }
 
-/// Takes jobs off the agenda that wait for nothing: until something of them is written there is
+/// Takes jobs off the active ones that wait for nothing: until something of them is written there is
 /// nothing to do for them.
 pub(super) fn rest(mut cluster: Cluster<'_, '_>, now: Res<'_, Now>) {
-    let Cluster { agenda, jobs, .. } = &mut cluster;
-    agenda.retain(|&job| {
+    let Cluster { active_jobs, jobs, .. } = &mut cluster;
+    active_jobs.retain(|&job| {
         jobs.get(job).is_ok_and(|job| {
-            job.counts.waiting() > 0
+            job.counts().waiting() > 0
                 || job.spec.phase == GroupPhase::Pending
                 || job.backoff.until.is_some_and(|until| until > now.0)
         })
     });
 }
 
-fn next_due(scene: &mut Scene<'_, '_>) -> Option<TimeMs> {
-    let now = scene.now.0;
+fn next_due(session: &mut Session<'_, '_>) -> Option<TimeMs> {
+    let now = session.now.0;
     let mut due: Option<TimeMs> = None;
-    for job in scene.cluster.open_jobs() {
-        let job = scene.cluster.job(job);
+    for job in session.cluster.open_jobs() {
+        let job = session.cluster.job(job);
         if let Some(until) = job.backoff.until.filter(|&until| until > now) {
             due = Some(due.map_or(until, |due| due.min(until)));
         }
-        let waits = job.spec.phase == GroupPhase::Pending || job.counts.pending() > 0;
-        if let Some(end) = scene.policies.deadline(&job).filter(|&end| waits && end > now) {
+        let waits = job.spec.phase == GroupPhase::Pending || job.counts().pending() > 0;
+        if let Some(end) = session.policies.deadline(&job).filter(|&end| waits && end > now) {
             due = Some(due.map_or(end, |due| due.min(end)));
         }
         if job.verdict.0.as_ref().is_some_and(|verdict| verdict.message == OUT_OF_TIME) {

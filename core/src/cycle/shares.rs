@@ -81,6 +81,6 @@ fn divide(
         wants: if side.identity.present { Wants::Everything } else { Wants::WhatItHas },
     });
     let queues: Vec<QueueClaim<'_>> = claims.collect();
-    let portions = policies.apportion(&Claims { queues, total: &total.0, names })?;
+    let portions = policies.apportion(&Claims { queues, total: total.amounts(), names })?;
     Some(entities.into_iter().zip(portions).collect())
 }

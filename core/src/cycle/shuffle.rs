@@ -6,38 +6,38 @@
 //! Reads: the whole cluster, if there is a plugin that can propose. Writes: assumptions through a
 //! Statement, the evictions of jobs.
 
-use super::drive::Scene;
-use crate::evict::{self, Limits};
+use crate::evict::{self, EvictLimits};
+use crate::place::Session;
 use crate::policy::Point;
 use crate::statement::{Grounds, Statement};
 
 /// The action with its arguments.
-pub(super) fn shuffle(limits: Limits) -> impl FnMut(Scene<'_, '_>) {
-    move |mut scene: Scene<'_, '_>| {
+pub(super) fn shuffle(limits: EvictLimits) -> impl FnMut(Session<'_, '_>) {
+    move |mut session: Session<'_, '_>| {
         // Without anybody who could name them, nobody is looked at.
-        if scene.policies.is_asked(Point::VictimTasks) {
-            send_off(&mut scene, &limits);
+        if session.policies.is_asked(Point::VictimTasks) {
+            send_off(&mut session, &limits);
         }
     }
 }
 
-fn send_off(scene: &mut Scene<'_, '_>, limits: &Limits) {
-    let candidates = evict::movable(scene, limits);
-    let now = scene.now.0;
-    let moves = scene.policies.victim_tasks(&scene.cluster, now, &candidates);
-    scene.wake_at(moves.again);
+fn send_off(session: &mut Session<'_, '_>, limits: &EvictLimits) {
+    let candidates = evict::movable(session, limits);
+    let now = session.now.0;
+    let moves = session.policies.victim_tasks(&session.cluster, now, &candidates);
+    session.wake_at(moves.again);
     let mut statement = Statement::new("shuffle");
     for (task, plugin) in moves.tasks {
-        let Some(job) = scene.cluster.task(task).membership.job else { continue };
+        let Some(job) = session.cluster.task(task).membership.job else { continue };
         // Several of one job may be named at once, each of which counts.
-        if limits.is_worn(scene.cluster.job(job).evictions, now) {
+        if limits.is_worn(session.cluster.job(job).evictions, now) {
             continue;
         }
         let reason = format!("proposed for shuffle by {plugin}");
         let grounds = Grounds { beneficiary: None, reason };
-        if statement.evict(&mut scene.cluster, task, grounds).is_ok() {
-            scene.cluster.job_mut(job).evictions.note(now);
+        if statement.evict(&mut session.cluster, task, grounds).is_ok() {
+            session.cluster.job_mut(job).evictions.note(now);
         }
     }
-    statement.commit(&mut scene.cluster, &mut scene.outcome.0);
+    statement.commit(&mut session.cluster, &mut session.outcome.0);
 }

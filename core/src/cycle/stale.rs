@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Local, Res, ResMut};
 
-use super::Outcome;
 use super::ingest::Dirty;
 use crate::kernel::overbooked::overbooked;
+use crate::place::Outcome;
 use crate::policy::Policies;
 use crate::reservation::Release;
 use crate::resource::Lanes;
@@ -103,7 +103,7 @@ fn held_on(cluster: &mut Cluster<'_, '_>, nodes: &[Entity]) -> BTreeMap<Entity, 
         nodes.iter().map(|&node| (node, Vec::new())).collect();
     for job in cluster.open_jobs() {
         let job = cluster.job(job);
-        if job.counts.pipelined() == 0 {
+        if job.counts().pipelined() == 0 {
             continue;
         }
         for &task in &job.members.0 {

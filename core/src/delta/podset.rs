@@ -1,5 +1,7 @@
 //! Sets of pods that belong together, by the word of a Service or of the controller that made them.
 
+use std::fmt;
+
 use super::Requirement;
 use crate::ids::{Name, ObjectKey};
 
@@ -35,6 +37,12 @@ pub struct PodSetRef {
     pub kind: PodSetKind,
     /// Namespace and name; the pods are in the same namespace.
     pub key: ObjectKey,
+}
+
+impl fmt::Display for PodSetRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind.as_str(), self.key)
+    }
 }
 
 /// A set of pods as scheduling sees it. One that selects by nothing tells pods apart from none and

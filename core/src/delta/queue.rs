@@ -2,6 +2,7 @@
 
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceList;
+use crate::status::QueueState;
 
 /// A queue as scheduling sees it.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,18 +64,6 @@ impl Default for GroupLimits {
     fn default() -> Self {
         Self::Given(Vec::new())
     }
-}
-
-/// State of a queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum QueueState {
-    /// Takes jobs.
-    #[default]
-    Open,
-    /// Takes none, finishes what it has.
-    Closing,
-    /// Takes none.
-    Closed,
 }
 
 /// A quota of a namespace.

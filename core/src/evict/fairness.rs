@@ -71,7 +71,7 @@ fn share_of_taker(cluster: &Cluster<'_, '_>, asks: &ResourceVec, queue: Entity) 
     let item = cluster.queue(queue);
     let Some(due) = &item.deserved.0 else { return BOUNDLESS };
     let shares = asked(asks).filter_map(|(dim, ask)| {
-        due.get(dim).map(|due| share(item.usage.taken(dim).saturating_add(ask), due))
+        due.get(dim).map(|due| share(item.usage().taken(dim).saturating_add(ask), due))
     });
     shares.max().unwrap_or(0)
 }
@@ -92,8 +92,8 @@ fn share_of_giver(
     shares.max().unwrap_or(BOUNDLESS)
 }
 
-fn asked(need: &ResourceVec) -> impl Iterator<Item = (Dim, i64)> + '_ {
-    need.iter().filter(|&(dim, ask)| ask > 0 && dim != Dim::PODS)
+fn asked(shortage: &ResourceVec) -> impl Iterator<Item = (Dim, i64)> + '_ {
+    shortage.iter().filter(|&(dim, ask)| ask > 0 && dim != Dim::PODS)
 }
 
 fn share(used: i64, due: i64) -> i128 {

@@ -4,108 +4,108 @@ use std::collections::BTreeMap;
 
 use bevy_ecs::entity::Entity;
 
-use crate::cycle::drive::Scene;
-use crate::cycle::worksheet::Sheet;
+use crate::place::{PendingTasks, Session};
 use crate::statement::{Checkpoint, Plan, Statement};
 
-use super::Decision;
-use super::bundle::{Part, State, is_surplus};
-use super::clear::{Hunt, Price, Taken};
-use super::need::Need;
-use super::raid::{DomainSearch, Raid};
-use super::refusal::Search;
+use super::EvictionPlan;
+use super::action::{DomainSearch, EvictAction};
+use super::domains::{SearchDomain, search_domains};
+use super::evictor_view::EvictorView;
+use super::refusal::SearchEnd;
 use super::reprieve::reprieve;
-use super::sites::{Site, sites};
-use super::view::View;
+use super::search::{Price, TakenBundle, VictimSearch};
+use super::shortage::Shortage;
+use super::surplus::{GangTask, Harm, is_surplus};
 
 /// Who makes way for the job, together with its placement.
 pub(super) fn decide(
-    scene: &mut Scene<'_, '_>,
-    raid: &Raid,
-    need: &Need,
-    sheet: &Sheet,
-    view: &mut View,
-) -> Result<Decision, Search> {
-    let sites = sites(scene, raid, need, view).map_err(Search::Hopeless)?;
-    let mut statement = Statement::new(raid.action);
-    let victims = search(scene, &mut statement, raid, need, sheet, &sites);
-    victims.map(|victims| Decision { statement, victims }).ok_or(Search::Failed)
+    session: &mut Session<'_, '_>,
+    action: &EvictAction,
+    shortage: &Shortage,
+    pending: &PendingTasks,
+    view: &mut EvictorView,
+) -> Result<EvictionPlan, SearchEnd> {
+    let search_domains =
+        search_domains(session, action, shortage, view).map_err(SearchEnd::Infeasible)?;
+    let mut statement = Statement::new(action.name);
+    let victims = search(session, &mut statement, action, shortage, pending, &search_domains);
+    victims.map(|victims| EvictionPlan { statement, victims }).ok_or(SearchEnd::Failed)
 }
 
 /// The victims of the place that is chosen; the statement then holds the decision.
 fn search(
-    scene: &mut Scene<'_, '_>,
+    session: &mut Session<'_, '_>,
     statement: &mut Statement,
-    raid: &Raid,
-    need: &Need,
-    sheet: &Sheet,
-    sites: &[Site],
+    action: &EvictAction,
+    shortage: &Shortage,
+    pending: &PendingTasks,
+    search_domains: &[SearchDomain],
 ) -> Option<Vec<Entity>> {
     let mut best: Option<(Price, Plan, Vec<Entity>)> = None;
-    for site in sites {
+    for domain in search_domains {
         // Where a gang has to end in the first place that works, one where none has to is better.
-        let settled = raid.search == DomainSearch::First && best.is_some();
-        if settled && site.estimate.breaks {
+        let settled = action.search == DomainSearch::First && best.is_some();
+        if settled && domain.estimate.breaks {
             continue;
         }
-        let hunt = Hunt { raid, need, sheet, site };
-        let Some(taken) = hunt_down(&hunt, scene, statement) else { continue };
-        let price = Price::of(raid, taken.iter().map(|one| hunt.unit(one)));
+        let search = VictimSearch { action, shortage, pending, domain };
+        let Some(taken) = search_by_harm(&search, session, statement) else { continue };
+        let price = Price::of(action, taken.iter().map(|one| search.bundle(one)));
         let victims = taken.into_iter().flat_map(|one| one.tasks).collect();
-        if raid.search == DomainSearch::First && !price.breaks {
+        if action.search == DomainSearch::First && !price.breaks {
             return Some(victims);
         }
         if best.as_ref().is_none_or(|best| price < best.0) {
             best = Some((price, statement.save(Checkpoint::START), victims));
         }
-        statement.rollback(&mut scene.cluster, Checkpoint::START);
+        statement.rollback(&mut session.cluster, Checkpoint::START);
     }
     best.map(|(_, plan, victims)| {
-        statement.recover(&mut scene.cluster, &plan);
+        statement.recover(&mut session.cluster, &plan);
         victims
     })
 }
 
 /// Clears one place with as few victims as it takes, and proves once more that each may go.
-fn hunt_down(
-    hunt: &Hunt<'_>,
-    scene: &mut Scene<'_, '_>,
+fn search_by_harm(
+    search: &VictimSearch<'_>,
+    session: &mut Session<'_, '_>,
     statement: &mut Statement,
-) -> Option<Vec<Taken>> {
+) -> Option<Vec<TakenBundle>> {
     // Surplus first; then any tasks of gangs with surplus, if in the end no gang gives more than that;
     // whole gangs last.
-    let surplus: &[State] = &[State::Safe];
-    for states in [surplus, &[State::Safe, State::Instead], &[State::Safe, State::Whole]] {
-        if states.get(1).is_some_and(|&state| !hunt.site.market.has(state)) {
+    let surplus: &[Harm] = &[Harm::Safe];
+    for states in [surplus, &[Harm::Safe, Harm::Instead], &[Harm::Safe, Harm::Whole]] {
+        if states.get(1).is_some_and(|&state| !search.domain.bundles.has(state)) {
             continue;
         }
-        let offered = hunt.site.market.of_states(states);
-        let Some(taken) = hunt.drive_out(scene, statement, &offered) else { continue };
-        let taken = reprieve(hunt, scene, statement, taken);
-        statement.rollback(&mut scene.cluster, Checkpoint::START);
-        if is_legal(hunt, scene, &taken) && hunt.redo(scene, statement, taken.iter()) {
+        let offered = search.domain.bundles.of_states(states);
+        let Some(taken) = search.take_until_placed(session, statement, &offered) else { continue };
+        let taken = reprieve(search, session, statement, taken);
+        statement.rollback(&mut session.cluster, Checkpoint::START);
+        if is_legal(search, session, &taken) && search.redo(session, statement, taken.iter()) {
             return Some(taken);
         }
-        statement.rollback(&mut scene.cluster, Checkpoint::START);
+        statement.rollback(&mut session.cluster, Checkpoint::START);
     }
     None
 }
 
 /// May all of these go together, and does no gang lose part of what it needs?
-fn is_legal(hunt: &Hunt<'_>, scene: &Scene<'_, '_>, taken: &[Taken]) -> bool {
-    let mut given: BTreeMap<Entity, Vec<Part>> = BTreeMap::new();
-    for one in taken.iter().filter(|one| hunt.unit(one).state != State::Whole) {
-        let parts = one.tasks.iter().map(|&task| Part::of(&scene.cluster, task));
-        given.entry(hunt.unit(one).job).or_default().extend(parts);
+fn is_legal(search: &VictimSearch<'_>, session: &Session<'_, '_>, taken: &[TakenBundle]) -> bool {
+    let mut given: BTreeMap<Entity, Vec<GangTask>> = BTreeMap::new();
+    for one in taken.iter().filter(|one| search.bundle(one).state != Harm::Whole) {
+        let parts = one.tasks.iter().map(|&task| GangTask::of(&session.cluster, task));
+        given.entry(search.bundle(one).job).or_default().extend(parts);
     }
-    for one in taken.iter().filter(|one| hunt.unit(one).state == State::Whole) {
-        given.remove(&hunt.unit(one).job);
+    for one in taken.iter().filter(|one| search.bundle(one).state == Harm::Whole) {
+        given.remove(&search.bundle(one).job);
     }
-    if !given.iter().all(|(&job, parts)| is_surplus(&scene.cluster.job(job), parts)) {
+    if !given.iter().all(|(&job, parts)| is_surplus(&session.cluster.job(job), parts)) {
         return false;
     }
     let mut victims = taken.iter().flat_map(|one| &one.tasks).copied();
     let all: Vec<Entity> = victims.clone().collect();
-    let allowed = hunt.allowed(scene, &all);
+    let allowed = search.allowed(session, &all);
     victims.all(|task| allowed.contains(&task))
 }

@@ -9,90 +9,93 @@ use std::collections::BinaryHeap;
 
 use bevy_ecs::entity::Entity;
 
-use crate::cycle::drive::Scene;
-use crate::cycle::place::{self, Rows};
-use crate::cycle::worksheet::Sheet;
+use crate::place::{PendingTasks, Rows, Session, place_one_task};
 use crate::policy::{EvictPurpose, Evictor, Purpose, Unit};
 use crate::resource::ResourceVec;
 use crate::statement::{Checkpoint, Statement};
 use crate::world::TaskStatus;
 
-use super::Decision;
-use super::clear::grounds;
+use super::action::EvictAction;
+use super::by_node::{VictimsByNode, job_priority};
+use super::candidates::{Candidate, is_standing};
+use super::domains::{FreeableRoom, barred};
+use super::evictor_view::EvictorView;
 use super::fairness::Fairness;
-use super::herd::{Candidate, is_standing};
-use super::need::Need;
-use super::prey::{Prey, job_priority};
-use super::raid::Raid;
-use super::refusal::Search;
-use super::reprieve;
-use super::sites::{Terrain, barred};
-use super::view::View;
+use super::refusal::SearchEnd;
+use super::search::grounds;
+use super::shortage::Shortage;
+use super::{EvictionPlan, reprieve};
 
 /// Who makes way for the job, together with its placement.
 pub(super) fn decide(
-    scene: &mut Scene<'_, '_>,
-    raid: &Raid,
-    need: &Need,
-    sheet: &Sheet,
-    view: &mut View,
-) -> Result<Decision, Search> {
-    let survey = view.terrain.survey_all(scene, need);
-    let (mut slots, mut tried) = (survey.slots, survey.hopeful);
+    session: &mut Session<'_, '_>,
+    action: &EvictAction,
+    shortage: &Shortage,
+    pending: &PendingTasks,
+    view: &mut EvictorView,
+) -> Result<EvictionPlan, SearchEnd> {
+    let bound = view.freeable.bound_of_all(session, shortage);
+    let (mut slots, mut tried) = (bound.slots, bound.hopeful);
     let mut found = None;
-    if survey.hopeful {
-        found = attempt(scene, raid, need, sheet, view.prey(scene));
+    if bound.hopeful {
+        found = attempt(session, action, shortage, pending, view.victims_by_node(session));
     }
-    if found.is_none() && raid.purpose == EvictPurpose::Preempt {
-        let own = [Candidate::own(scene, raid, need.evictor.job)];
-        let barred = barred(scene, need);
-        let terrain = Terrain::new(scene, barred, &own);
-        let survey = terrain.survey_all(scene, need);
-        slots += survey.slots;
-        tried |= survey.hopeful;
-        if survey.hopeful {
-            found = attempt(scene, raid, need, sheet, &Prey::new(scene, &own, &terrain));
+    if found.is_none() && action.purpose == EvictPurpose::Preempt {
+        let own = [Candidate::own(session, action, shortage.evictor.job)];
+        let barred = barred(session, shortage);
+        let freeable = FreeableRoom::new(session, barred, &own);
+        let bound = freeable.bound_of_all(session, shortage);
+        slots += bound.slots;
+        tried |= bound.hopeful;
+        if bound.hopeful {
+            found = attempt(
+                session,
+                action,
+                shortage,
+                pending,
+                &VictimsByNode::new(session, &own, &freeable),
+            );
         }
     }
-    let failed = if tried { Search::Failed } else { Search::Hopeless(slots) };
+    let failed = if tried { SearchEnd::Failed } else { SearchEnd::Infeasible(slots) };
     let mut found = found.ok_or(failed)?;
-    give_back(scene, &mut found, need.evictor.job);
+    give_back(session, &mut found, shortage.evictor.job);
     Ok(found)
 }
 
 /// Places tasks until the job's minimum is covered; returns that and who has to go. Without success
 /// nothing is changed.
 fn attempt(
-    scene: &mut Scene<'_, '_>,
-    raid: &Raid,
-    need: &Need,
-    sheet: &Sheet,
-    prey: &Prey,
-) -> Option<Decision> {
-    let mut statement = Statement::new(raid.action);
-    let victims = place_tasks(scene, raid, need, sheet, prey, &mut statement);
+    session: &mut Session<'_, '_>,
+    action: &EvictAction,
+    shortage: &Shortage,
+    pending: &PendingTasks,
+    victims_by_node: &VictimsByNode,
+) -> Option<EvictionPlan> {
+    let mut statement = Statement::new(action.name);
+    let victims = place_tasks(session, action, shortage, pending, victims_by_node, &mut statement);
     if victims.is_none() {
-        statement.rollback(&mut scene.cluster, Checkpoint::START);
+        statement.rollback(&mut session.cluster, Checkpoint::START);
     }
-    victims.map(|victims| Decision { statement, victims })
+    victims.map(|victims| EvictionPlan { statement, victims })
 }
 
 fn place_tasks(
-    scene: &mut Scene<'_, '_>,
-    raid: &Raid,
-    need: &Need,
-    sheet: &Sheet,
-    prey: &Prey,
+    session: &mut Session<'_, '_>,
+    action: &EvictAction,
+    shortage: &Shortage,
+    pending: &PendingTasks,
+    victims_by_node: &VictimsByNode,
     statement: &mut Statement,
 ) -> Option<Vec<Entity>> {
-    let job = need.evictor.job;
-    let mut domains = domains(scene, job);
+    let job = shortage.evictor.job;
+    let mut domains = domains(session, job);
     let mut victims = Vec::new();
-    let mut left = sheet.open_tasks().count();
-    for task in sheet.open_tasks() {
-        let evictor = Evictor { task: Some(task), ..need.evictor };
+    let mut left = pending.open_tasks().count();
+    for task in pending.open_tasks() {
+        let evictor = Evictor { task: Some(task), ..shortage.evictor };
         let found = domains.iter().enumerate().find_map(|(at, rows)| {
-            let taken = one(scene, raid, statement, &evictor, prey, rows.as_deref());
+            let taken = one(session, action, statement, &evictor, victims_by_node, rows.as_deref());
             taken.map(|taken| (at, taken))
         });
         left -= 1;
@@ -103,92 +106,100 @@ fn place_tasks(
                 domains = vec![domains.swap_remove(domain)];
             }
             // Without a topology wish other tasks may still be enough.
-            None if everywhere && may_be_covered(scene, job, left) => continue,
+            None if everywhere && may_be_covered(session, job, left) => continue,
             None => return None,
         }
-        if !scene.policies.job_starving(&scene.cluster.job(job)) {
+        if !session.policies.job_starving(&session.cluster.job(job)) {
             break;
         }
     }
     let placed = statement.checkpoint() > Checkpoint::START;
-    (placed && scene.policies.job_pipelined(&scene.cluster.job(job))).then_some(victims)
+    (placed && session.policies.job_pipelined(&session.cluster.job(job))).then_some(victims)
 }
 
 /// Could the job's minimum be covered with so many more tasks?
-fn may_be_covered(scene: &Scene<'_, '_>, job: Entity, more: usize) -> bool {
-    let item = scene.cluster.job(job);
-    let has = item.counts.ready() + item.counts.pipelined();
+fn may_be_covered(session: &Session<'_, '_>, job: Entity, more: usize) -> bool {
+    let item = session.cluster.job(job);
+    let has = item.counts().ready() + item.counts().pipelined();
     has as usize + more >= item.spec.min_available as usize
 }
 
 /// Spares those who are needless by now: room that was made for one task may have served the next. The
 /// last taken is looked at first.
-fn give_back(scene: &mut Scene<'_, '_>, decision: &mut Decision, job: Entity) {
-    let Decision { statement, victims } = decision;
+fn give_back(session: &mut Session<'_, '_>, plan: &mut EvictionPlan, job: Entity) {
+    let EvictionPlan { statement, victims } = plan;
     if victims.len() < 2 {
         return;
     }
-    statement.pipeline_all_allocated(&mut scene.cluster, job);
-    let placed = reprieve::placed(scene, job);
+    statement.pipeline_all_allocated(&mut session.cluster, job);
+    let placed = reprieve::placed(session, job);
     for at in (0..victims.len()).rev() {
-        if reprieve::spare(scene, statement, &placed, &victims[at..=at]) {
+        if reprieve::spare(session, statement, &placed, &victims[at..=at]) {
             victims.remove(at);
         }
     }
 }
 
 /// Rows of the domains the job may use, in order of preference; none is all rows.
-fn domains(scene: &Scene<'_, '_>, job: Entity) -> Vec<Option<Vec<u32>>> {
-    let item = scene.cluster.job(job);
+fn domains(session: &Session<'_, '_>, job: Entity) -> Vec<Option<Vec<u32>>> {
+    let item = session.cluster.job(job);
     let unit = Unit { job: &item, subgroup: None };
-    let space = scene.policies.search_space(&scene.cluster, unit, Purpose::Evict);
+    let space = session.policies.search_space(&session.cluster, unit, Purpose::Evict);
     let Some(space) = space else { return vec![None] };
     let domains = space.groups.into_iter().flatten();
-    let rows = |domain: Entity| scene.cluster.domain(domain).spot.rows.clone();
+    let rows = |domain: Entity| session.cluster.domain(domain).spot.rows.clone();
     domains.map(|domain| domain.map(rows)).collect()
 }
 
 /// Makes room for one task; returns who has to go. None, and nothing is changed, if there is no node.
 fn one(
-    scene: &mut Scene<'_, '_>,
-    raid: &Raid,
+    session: &mut Session<'_, '_>,
+    action: &EvictAction,
     statement: &mut Statement,
     evictor: &Evictor,
-    prey: &Prey,
+    victims_by_node: &VictimsByNode,
     rows: Rows<'_>,
 ) -> Option<Vec<Entity>> {
     let task = evictor.task?;
-    if raid.purpose == EvictPurpose::Reclaim {
-        let queue = scene.cluster.queue(evictor.queue(&scene.cluster));
-        let request = scene.cluster.task(task).whole_request();
-        if !scene.policies.preemptive(&scene.cluster, &queue, &request) {
+    if action.purpose == EvictPurpose::Reclaim {
+        let queue = session.cluster.queue(evictor.queue(&session.cluster));
+        let request = session.cluster.task(task).whole_request();
+        if !session.policies.preemptive(&session.cluster, &queue, &request) {
             return None;
         }
     }
-    if place::one_task(scene, statement, evictor.job, task, rows) {
+    if place_one_task(session, statement, evictor.job, task, rows) {
         return Some(Vec::new());
     }
     // Nodes by what they cost at least; what one costs in fact is found out when its turn comes.
-    let request = scene.cluster.task(task).whole_request();
-    let nodes = scene.cluster.columns();
+    let request = session.cluster.task(task).whole_request();
+    let nodes = session.cluster.columns();
     let in_reach = |row: u32| rows.is_none_or(|rows| rows.binary_search(&row).is_ok());
-    let pens = prey.rows.iter().filter(|&(&row, pen)| !pen.tasks.is_empty() && in_reach(row));
-    let mut heap: BinaryHeap<Reverse<Bid>> = pens
-        .map(|(&row, pen)| {
-            let price = pen.at_least(&request, &nodes.future(row as usize));
-            Reverse(Bid { price, ordinal: nodes.places[row as usize].ordinal, row, tasks: None })
+    let with_victims = victims_by_node
+        .rows
+        .iter()
+        .filter(|&(&row, node_victims)| !node_victims.tasks.is_empty() && in_reach(row));
+    let mut heap: BinaryHeap<Reverse<NodeOffer>> = with_victims
+        .map(|(&row, node_victims)| {
+            let price = node_victims.at_least(&request, &nodes.future(row as usize));
+            Reverse(NodeOffer {
+                price,
+                ordinal: nodes.places[row as usize].ordinal,
+                row,
+                tasks: None,
+            })
         })
-        .filter(|bid| bid.0.price.1 < usize::MAX)
+        .filter(|offer| offer.0.price.1 < usize::MAX)
         .collect();
-    while let Some(Reverse(bid)) = heap.pop() {
-        let Some(tasks) = bid.tasks else {
-            let pen = prey.rows.get(&bid.row)?;
-            let offer = offer(scene, evictor, &request, bid.row, &pen.tasks);
-            let known = |(price, tasks)| Reverse(Bid { price, tasks: Some(tasks), ..bid });
-            heap.extend(offer.map(known));
+    while let Some(Reverse(offer)) = heap.pop() {
+        let Some(tasks) = offer.tasks else {
+            let node_victims = victims_by_node.rows.get(&offer.row)?;
+            let exact = make_offer(session, evictor, &request, offer.row, &node_victims.tasks);
+            let known = |(price, tasks)| Reverse(NodeOffer { price, tasks: Some(tasks), ..offer });
+            heap.extend(exact.map(known));
             continue;
         };
-        if let Some(victims) = take(scene, raid, statement, evictor, bid.row, &tasks) {
+        if let Some(victims) = take(session, action, statement, evictor, offer.row, &tasks) {
             return Some(victims);
         }
     }
@@ -197,7 +208,7 @@ fn one(
 
 /// A node with what making room there costs: at least, or in fact if it is known who would go.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Bid {
+struct NodeOffer {
     /// Highest priority and number of those who go, if only resources count.
     price: (i32, usize),
     ordinal: u32,
@@ -207,41 +218,41 @@ struct Bid {
 }
 
 /// Who could go on one node, in the order they would, and what that costs; none if it is not enough.
-fn offer(
-    scene: &Scene<'_, '_>,
+fn make_offer(
+    session: &Session<'_, '_>,
     evictor: &Evictor,
     request: &ResourceVec,
     row: u32,
     tasks: &[Entity],
 ) -> Option<((i32, usize), Vec<Entity>)> {
-    let standing = tasks.iter().copied().filter(|&task| is_standing(&scene.cluster.task(task)));
+    let standing = tasks.iter().copied().filter(|&task| is_standing(&session.cluster.task(task)));
     let mut tasks: Vec<Entity> = standing.collect();
-    scene.policies.sort_victims(&scene.cluster, evictor, &mut tasks);
+    session.policies.sort_victims(&session.cluster, evictor, &mut tasks);
     let tasks = match evictor.purpose {
-        EvictPurpose::Preempt => scene.policies.preemptable(&scene.cluster, evictor, &tasks),
+        EvictPurpose::Preempt => session.policies.preemptable(&session.cluster, evictor, &tasks),
         EvictPurpose::Reclaim => {
-            let mut named = scene.policies.reclaimable(&scene.cluster, evictor, &tasks);
-            let mut fairness = Fairness::new(&scene.cluster, evictor, request);
+            let mut named = session.policies.reclaimable(&session.cluster, evictor, &tasks);
+            let mut fairness = Fairness::new(&session.cluster, evictor, request);
             named.retain(|&task| fairness.take(task));
             named
         }
     };
-    let mut room = scene.cluster.columns().future(row as usize);
+    let mut room = session.cluster.columns().future(row as usize);
     let mut price = (i32::MIN, 0);
     for &task in &tasks {
         if request.fits(&room) {
             break;
         }
-        price = (price.0.max(job_priority(scene, task)), price.1 + 1);
-        room.add(&scene.cluster.task(task).whole_request());
+        price = (price.0.max(job_priority(session, task)), price.1 + 1);
+        room.add(&session.cluster.task(task).whole_request());
     }
     (!tasks.is_empty() && request.fits(&room)).then_some((price, tasks))
 }
 
 /// Evicts on one node until the task fits, then spares whom it does not need.
 fn take(
-    scene: &mut Scene<'_, '_>,
-    raid: &Raid,
+    session: &mut Session<'_, '_>,
+    action: &EvictAction,
     statement: &mut Statement,
     evictor: &Evictor,
     row: u32,
@@ -250,39 +261,39 @@ fn take(
     let task = evictor.task?;
     let start = statement.checkpoint();
     let rows = [row];
-    let grounds = grounds(scene, raid, evictor.job);
+    let grounds = grounds(session, action, evictor.job);
     let mut victims = Vec::new();
     let mut placed = false;
     for &victim in tasks {
-        if statement.evict(&mut scene.cluster, victim, grounds.clone()).is_err() {
+        if statement.evict(&mut session.cluster, victim, grounds.clone()).is_err() {
             continue;
         }
         victims.push(victim);
-        placed = place::one_task(scene, statement, evictor.job, task, Some(&rows));
+        placed = place_one_task(session, statement, evictor.job, task, Some(&rows));
         if placed {
             break;
         }
     }
     if !placed {
-        statement.rollback(&mut scene.cluster, start);
+        statement.rollback(&mut session.cluster, start);
         return None;
     }
     // The last one was needed; of the others perhaps not all.
     for at in (0..victims.len().saturating_sub(1)).rev() {
         let fewer: Vec<Entity> =
             victims.iter().enumerate().filter(|&(i, _)| i != at).map(|(_, &task)| task).collect();
-        if redo(scene, statement, start, evictor, &fewer, &grounds, &rows) {
+        if redo(session, statement, start, evictor, &fewer, &grounds, &rows) {
             victims = fewer;
         }
     }
-    let done = redo(scene, statement, start, evictor, &victims, &grounds, &rows);
+    let done = redo(session, statement, start, evictor, &victims, &grounds, &rows);
     debug_assert!(done, "it was enough a moment ago");
-    debug_assert!(scene.cluster.task(task).status().0 != TaskStatus::Pending, "it has a place");
+    debug_assert!(session.cluster.task(task).status().0 != TaskStatus::Pending, "it has a place");
     Some(victims)
 }
 
 fn redo(
-    scene: &mut Scene<'_, '_>,
+    session: &mut Session<'_, '_>,
     statement: &mut Statement,
     start: Checkpoint,
     evictor: &Evictor,
@@ -290,12 +301,12 @@ fn redo(
     grounds: &crate::statement::Grounds,
     rows: &[u32],
 ) -> bool {
-    statement.rollback(&mut scene.cluster, start);
+    statement.rollback(&mut session.cluster, start);
     for &victim in victims {
-        let evicted = statement.evict(&mut scene.cluster, victim, grounds.clone());
+        let evicted = statement.evict(&mut session.cluster, victim, grounds.clone());
         debug_assert!(evicted.is_ok(), "it stood there a moment ago");
     }
     evictor
         .task
-        .is_some_and(|task| place::one_task(scene, statement, evictor.job, task, Some(rows)))
+        .is_some_and(|task| place_one_task(session, statement, evictor.job, task, Some(rows)))
 }

@@ -2,20 +2,20 @@
 
 use bevy_ecs::entity::Entity;
 
-use crate::cycle::drive::Scene;
 use crate::ids::TimeMs;
+use crate::place::Session;
 use crate::policy::{EvictPurpose, Evictor, Point};
 use crate::verdict::{Reason, Verdict};
 use crate::world::Cluster;
 
+use super::action::{EvictAction, Style};
+use super::candidates::{Candidate, is_standing};
 use super::fairness::Fairness;
-use super::herd::{Candidate, is_standing};
-use super::need::Need;
-use super::raid::{Raid, Style};
+use super::shortage::Shortage;
 
 /// A rule of the action itself that spares pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(super) enum SparedBy {
     /// The action has nothing to do with their queue.
     Apart,
     /// Their job is as important.
@@ -30,7 +30,7 @@ pub(super) enum Rule {
     Worn,
 }
 
-impl Rule {
+impl SparedBy {
     const ALL: [Self; 6] =
         [Self::Apart, Self::Equal, Self::LockedQueue, Self::Locked, Self::Young, Self::Worn];
 
@@ -57,14 +57,14 @@ struct Spared {
 /// Pods that were looked at and spared, by rule.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Refusals {
-    by_rule: [Spared; Rule::ALL.len()],
+    by_rule: [Spared; SparedBy::ALL.len()],
     /// When the first of them may go.
     pub(super) until: Option<TimeMs>,
 }
 
 impl Refusals {
     /// The rule spares so many pods, of which one is given: itself, or its job.
-    pub(super) fn count(&mut self, rule: Rule, pods: u32, example: Option<Entity>) {
+    pub(super) fn count(&mut self, rule: SparedBy, pods: u32, example: Option<Entity>) {
         let spared = &mut self.by_rule[rule as usize];
         spared.pods += pods;
         spared.example = spared.example.or(example.filter(|_| pods > 0));
@@ -91,20 +91,25 @@ pub(super) enum Denied {
 }
 
 /// Why the queue of the evictor may not take back from others what it needs, if it may not.
-pub(super) fn denied(scene: &Scene<'_, '_>, need: &Need) -> Option<Denied> {
-    if need.evictor.purpose == EvictPurpose::Preempt {
+pub(super) fn denied(session: &Session<'_, '_>, shortage: &Shortage) -> Option<Denied> {
+    if shortage.evictor.purpose == EvictPurpose::Preempt {
         return None;
     }
-    let queue = scene.cluster.queue(need.evictor.queue(&scene.cluster));
+    let queue = session.cluster.queue(shortage.evictor.queue(&session.cluster));
     if queue.deserved.0.is_none() {
         return Some(Denied::Undivided);
     }
-    let entitled = scene.policies.preemptive(&scene.cluster, &queue, &need.sum);
+    let entitled = session.policies.preemptive(&session.cluster, &queue, &shortage.sum);
     (!entitled).then_some(Denied::AtItsDue)
 }
 
 /// Says why the job may not even ask.
-pub(super) fn deny(scene: &mut Scene<'_, '_>, raid: &Raid, job: Entity, denied: Denied) {
+pub(super) fn deny(
+    session: &mut Session<'_, '_>,
+    action: &EvictAction,
+    job: Entity,
+    denied: Denied,
+) {
     let why = match denied {
         Denied::Undivided => {
             "no plugin says what queues are due; proportion and capacity do".to_owned()
@@ -112,36 +117,36 @@ pub(super) fn deny(scene: &mut Scene<'_, '_>, raid: &Raid, job: Entity, denied: 
         Denied::AtItsDue => "its queue would have more than its due".to_owned(),
         Denied::Never => "its pods have preemptionPolicy Never".to_owned(),
     };
-    tell(scene, raid, job, &why);
+    report(session, action, job, &why);
 }
 
 /// How a search ended that found nobody, or not enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Search {
+pub(super) enum SearchEnd {
     /// There would be too little room if all candidates left; no plugin was asked. So many tasks would
     /// fit in the best place.
-    Hopeless(usize),
+    Infeasible(usize),
     /// Those that may go by what plugins say are not enough.
     Failed,
 }
 
 /// Why the action found nobody, or not enough.
 pub(super) fn explain(
-    scene: &Scene<'_, '_>,
-    raid: &Raid,
-    need: &Need,
+    session: &Session<'_, '_>,
+    action: &EvictAction,
+    shortage: &Shortage,
     candidates: &[Candidate],
     refusals: Refusals,
-    search: Search,
+    search: SearchEnd,
 ) -> String {
-    let mut spared: Vec<String> = Rule::ALL
+    let mut spared: Vec<String> = SparedBy::ALL
         .into_iter()
         .map(|rule| (rule, refusals.by_rule[rule as usize]))
-        .filter(|&(rule, spared)| spared.pods > 0 && rule != Rule::Apart)
-        .map(|(rule, spared)| sentence(&scene.cluster, spared, rule.words()))
+        .filter(|&(rule, spared)| spared.pods > 0 && rule != SparedBy::Apart)
+        .map(|(rule, spared)| sentence(&session.cluster, spared, rule.words()))
         .collect();
-    if search == Search::Failed {
-        spared.extend(by_plugins(scene, raid, need, candidates));
+    if search == SearchEnd::Failed {
+        spared.extend(by_plugins(session, action, shortage, candidates));
     }
     match (spared.is_empty(), candidates.is_empty()) {
         (true, true) => "there is nobody to evict".to_owned(),
@@ -155,39 +160,39 @@ pub(super) fn explain(
 
 /// Whom plugins spare among the candidates, and, where queues take back, whom the queues' shares do.
 fn by_plugins(
-    scene: &Scene<'_, '_>,
-    raid: &Raid,
-    need: &Need,
+    session: &Session<'_, '_>,
+    action: &EvictAction,
+    shortage: &Shortage,
     candidates: &[Candidate],
 ) -> Vec<String> {
     let mut tasks: Vec<Entity> = candidates
         .iter()
-        .flat_map(|candidate| candidate.footprint.open.iter().map(|stand| stand.task))
+        .flat_map(|candidate| candidate.footprint.open.iter().map(|occupant| occupant.task))
         .collect();
-    let evictor = match raid.style {
-        Style::Gang => need.evictor,
-        Style::Task => Evictor { task: need.first, ..need.evictor },
+    let evictor = match action.style {
+        Style::Gang => shortage.evictor,
+        Style::Task => Evictor { task: shortage.first, ..shortage.evictor },
     };
-    scene.policies.sort_victims(&scene.cluster, &evictor, &mut tasks);
-    let point = match (raid.style, raid.purpose) {
+    session.policies.sort_victims(&session.cluster, &evictor, &mut tasks);
+    let point = match (action.style, action.purpose) {
         (Style::Gang, _) => Point::UnifiedEvictable,
         (Style::Task, EvictPurpose::Preempt) => Point::Preemptable,
         (Style::Task, EvictPurpose::Reclaim) => Point::Reclaimable,
     };
-    let (named, left) = scene.policies.sparers(point, &scene.cluster, &evictor, &tasks);
+    let (named, left) = session.policies.sparers(point, &session.cluster, &evictor, &tasks);
     let mut said: Vec<String> = named
         .iter()
         .map(|(plugin, stay)| {
-            sentence(&scene.cluster, some(&scene.cluster, stay), &format!("by {plugin}"))
+            sentence(&session.cluster, some(&session.cluster, stay), &format!("by {plugin}"))
         })
         .collect();
-    if raid.purpose == EvictPurpose::Reclaim {
-        let mut fairness = Fairness::new(&scene.cluster, &evictor, &need.sum);
+    if action.purpose == EvictPurpose::Reclaim {
+        let mut fairness = Fairness::new(&session.cluster, &evictor, &shortage.sum);
         tasks = left;
         tasks.retain(|&task| !fairness.take(task));
         let shares = "whose queue has no larger part of its due";
-        let kept = some(&scene.cluster, &tasks);
-        said.extend((kept.pods > 0).then(|| sentence(&scene.cluster, kept, shares)));
+        let kept = some(&session.cluster, &tasks);
+        said.extend((kept.pods > 0).then(|| sentence(&session.cluster, kept, shares)));
     }
     said
 }
@@ -216,14 +221,14 @@ fn sentence(cluster: &Cluster<'_, '_>, spared: Spared, rule: &str) -> String {
 }
 
 /// Adds what an evicting action found to what the job waits for, where room is what it waits for.
-pub(super) fn tell(scene: &mut Scene<'_, '_>, raid: &Raid, job: Entity, why: &str) {
-    let Some(verdict) = scene.cluster.job(job).verdict.0.clone() else { return };
+pub(super) fn report(session: &mut Session<'_, '_>, action: &EvictAction, job: Entity, why: &str) {
+    let Some(verdict) = session.cluster.job(job).verdict.0.clone() else { return };
     let about_room = matches!(
         verdict.reason,
         Reason::NotEnoughResources | Reason::TopologyUnsatisfied | Reason::NoLegalVictims
     );
     if about_room {
-        let message = format!("{}; {}: {why}", verdict.message, raid.action);
-        scene.judge(job, Some(Verdict::new(Reason::NoLegalVictims, message)));
+        let message = format!("{}; {}: {why}", verdict.message, action.name);
+        session.judge(job, Some(Verdict::new(Reason::NoLegalVictims, message)));
     }
 }

@@ -130,7 +130,7 @@ pub fn balanced(
     let columns = (used, allocatable);
     let mut wholes = [Whole::ONE; LANES];
     let one = |used: &Lanes, allocatable: &Lanes| {
-        let (mut with, mut without) = (Spread::NONE, Spread::NONE);
+        let (mut with, mut without) = (LaneSpread::NONE, LaneSpread::NONE);
         for &lane in lanes {
             let whole = allocatable.0[lane];
             if whole > 0 {
@@ -350,7 +350,7 @@ impl Whole {
 }
 
 /// What the standard deviation of the fullness of lanes needs, in [`PARTS`].
-struct Spread {
+struct LaneSpread {
     count: u64,
     sum: u64,
     /// Modulo 2^64.
@@ -359,7 +359,7 @@ struct Spread {
     max: u64,
 }
 
-impl Spread {
+impl LaneSpread {
     const NONE: Self = Self { count: 0, sum: 0, sum_of_squares: 0, min: u64::MAX, max: 0 };
 
     #[inline]

@@ -2,17 +2,9 @@
 
 use bevy_ecs::entity::Entity;
 
+pub use crate::config::EvictPurpose;
 use crate::ids::TimeMs;
 use crate::world::Cluster;
-
-/// Why room is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EvictPurpose {
-    /// A more important job of the same queue.
-    Preempt,
-    /// A queue that has less than its part.
-    Reclaim,
-}
 
 /// Who would get the room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

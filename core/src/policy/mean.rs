@@ -8,7 +8,7 @@ use crate::world::NodeColumns;
 
 /// How one resource counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Term {
+pub(super) struct MeanTerm {
     /// Its part in the mean.
     pub(super) weight: i64,
     /// Which nodes are better.
@@ -29,7 +29,7 @@ const ROWS: usize = 64;
 pub(super) fn add_mean(
     pairing: &Pairing<'_>,
     factor: i64,
-    term: impl Fn(Dim) -> Option<Term>,
+    term: impl Fn(Dim) -> Option<MeanTerm>,
     scores: &mut [i64],
 ) {
     let request = &pairing.class.request;
@@ -58,7 +58,7 @@ pub(super) fn add_mean(
 }
 
 /// The weighted part of one resource on one node; none if the node would be over.
-fn part(nodes: &NodeColumns<'_>, row: usize, dim: Dim, asked: i64, term: Term) -> Option<i64> {
+fn part(nodes: &NodeColumns<'_>, row: usize, dim: Dim, asked: i64, term: MeanTerm) -> Option<i64> {
     let (whole, used) = match dim.lane() {
         Some(lane) => (nodes.allocatable[row].0[lane], nodes.used[row].0[lane]),
         None => (nodes.tails[row].allocatable.get(dim), nodes.tails[row].used.get(dim)),

@@ -9,37 +9,34 @@ use std::sync::Arc;
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Resource;
-use glam::I64Vec2;
 
+use super::asked::PluginsAsked;
+use super::point::Lists;
 use super::{
-    Admittance, Bar, Claims, Desk, Obstacle, Pairing, Point, Policy, Portion, Purpose, QueueTable,
-    SearchSpace, Unit, Vote, build,
+    AdmissionContext, Admittance, Claims, Pairing, Plugin, Point, Portion, Purpose, QueueTable,
+    SchedulerConfig, ScoreScale, SearchSpace, Unit, Vote,
 };
-use crate::class::{Class, Reads};
-use crate::config::{Gates, SchedulerConfig};
+use crate::class::Class;
+use crate::config::Gates;
 use crate::ids::{Name, TimeMs};
-use crate::near::{NearFilters, NearScores};
+use crate::interpod::{InterPodFilters, InterPodScores};
 use crate::resource::{ResourceNames, ResourceVec};
 use crate::verdict::Verdict;
 use crate::world::{
-    Cluster, DomainTotals, JobReadOnlyItem, Oddities, QueueReadOnlyItem, TaskReadOnlyItem,
+    Cluster, DomainTotals, Exclusion, Inheritance, JobReadOnlyItem, NodeFlags, Obstacle,
+    QueueReadOnlyItem, Reads, TaskReadOnlyItem,
 };
 
-struct Entry {
-    tier: usize,
-    policy: Arc<dyn Policy>,
-}
-
-/// Every plugin in force, with the points it takes part in.
+/// Every plugin in force, at the points it takes part in.
 #[derive(Default, Resource)]
 pub struct Policies {
-    entries: Vec<Entry>,
-    at: [Vec<usize>; Point::COUNT],
+    plugins: Vec<(&'static str, Arc<dyn Plugin>)>,
+    at: Lists,
 }
 
 impl std::fmt::Debug for Policies {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.entries.iter().map(|entry| entry.policy.name())).finish()
+        f.debug_list().entries(self.plugins.iter().map(|plugin| plugin.0)).finish()
     }
 }
 
@@ -87,9 +84,9 @@ impl Policies {
     pub fn new(config: &SchedulerConfig, names: &mut ResourceNames) -> Self {
         let mut policies = Self::default();
         for (tier, plugins) in config.tiers.iter().enumerate() {
-            for plugin in plugins {
-                if let Some(policy) = build(plugin, names) {
-                    policies.add(tier, policy.into(), plugin.gates);
+            for config in plugins {
+                if let Some(plugin) = config.build(names) {
+                    policies.add((tier, config.spec.name), plugin, config.open_gates());
                 }
             }
         }
@@ -97,75 +94,56 @@ impl Policies {
     }
 
     /// Adds a plugin to a tier; plugins of one tier count in the order they are added.
-    pub fn add(&mut self, tier: usize, policy: Arc<dyn Policy>, gates: Gates) {
-        let index = self.entries.len();
-        for &point in policy.points() {
-            if point.gate().is_none_or(|gate| gates.is_open(gate)) {
-                self.at[point as usize].push(index);
-            }
-        }
-        self.entries.push(Entry { tier, policy });
-        for list in &mut self.at {
-            list.sort_by_key(|&index| (self.entries[index].tier, index));
-        }
+    pub fn add(&mut self, place: (usize, &'static str), plugin: Arc<dyn Plugin>, gates: Gates) {
+        let is_open = |point: Point| point.gate().is_none_or(|gate| gates.is_open(gate));
+        let facets = Arc::clone(&plugin).facets();
+        self.at.add(place, facets, |point| is_open(point) && plugin.takes_part(point));
+        self.plugins.push((place.1, plugin));
     }
 
     /// What all plugins together read of pods beyond request and node constraints.
     pub fn reads(&self) -> Reads {
-        self.entries.iter().fold(Reads::default(), |reads, entry| reads.or(entry.policy.reads()))
+        self.plugins.iter().fold(Reads::default(), |reads, plugin| reads.or(plugin.1.reads()))
+    }
+
+    /// Where queues that say nothing of node groups take it from; none where no plugin reads groups.
+    pub fn node_groups(&self) -> Option<Inheritance> {
+        self.plugins.iter().find_map(|plugin| plugin.1.node_groups())
     }
 
     /// Has any plugin a say there?
     pub fn is_asked(&self, point: Point) -> bool {
-        !self.at[point as usize].is_empty()
+        self.at.is_asked(point)
     }
 
     /// Names of the plugins with a say there, in the order they are asked.
     pub fn asked(&self, point: Point) -> impl Iterator<Item = &'static str> {
-        self.at(point).map(Policy::name)
-    }
-
-    fn at(&self, point: Point) -> impl Iterator<Item = &dyn Policy> {
-        self.at[point as usize].iter().map(|&index| &*self.entries[index].policy)
-    }
-
-    fn tiers_at(&self, point: Point) -> impl Iterator<Item = impl Iterator<Item = &dyn Policy>> {
-        let same_tier = |a: &usize, b: &usize| self.entries[*a].tier == self.entries[*b].tier;
-        let tiers = self.at[point as usize].chunk_by(same_tier);
-        tiers.map(|tier| tier.iter().map(|&index| &*self.entries[index].policy))
-    }
-
-    fn keys(&self, point: Point, key: impl Fn(&dyn Policy) -> i64) -> [i64; OrderKey::KEYS] {
-        let mut keys = [0; OrderKey::KEYS];
-        for (slot, policy) in keys.iter_mut().zip(self.at(point)) {
-            *slot = key(policy);
-        }
-        keys
+        self.at.names(point).into_iter()
     }
 
     /// Filters: a node excluded by any plugin is excluded.
-    pub fn filter(&self, pairing: &Pairing<'_>, bars: &mut [Bar]) {
-        if pairing.odd.any(Oddities::ABSENT) {
-            let rows = bars.iter_mut().zip(pairing.nodes.oddities);
-            let absent = rows.filter(|(_, odd)| odd.any(Oddities::ABSENT));
-            absent.for_each(|(bar, _)| bar.raise(Obstacle::Absent));
+    pub fn filter(&self, pairing: &Pairing<'_>, exclusions: &mut [Exclusion]) {
+        if pairing.flags.any(NodeFlags::ABSENT) {
+            let rows = exclusions.iter_mut().zip(pairing.nodes.flags);
+            let absent = rows.filter(|(_, flags)| flags.any(NodeFlags::ABSENT));
+            absent.for_each(|(exclusion, _)| exclusion.raise(Obstacle::Absent));
         }
-        for policy in self.at(Point::Filter) {
-            policy.filter(pairing, bars);
+        for policy in self.at.filter.iter() {
+            policy.filter(pairing, exclusions);
         }
     }
 
     /// Rules about other pods: a filter is in force if any plugin has it, weights add up.
-    pub fn near(&self) -> (NearFilters, NearScores) {
-        let (mut filters, mut scores) = (NearFilters::default(), NearScores::default());
-        for policy in self.at(Point::Filter) {
-            let NearFilters { ports, affinity, spread } = policy.near_filters();
+    pub fn interpod(&self) -> (InterPodFilters, InterPodScores) {
+        let (mut filters, mut scores) = (InterPodFilters::default(), InterPodScores::default());
+        for policy in self.at.filter.iter() {
+            let InterPodFilters { ports, affinity, spread } = policy.interpod_filters();
             filters.ports |= ports;
             filters.affinity |= affinity;
             filters.spread |= spread;
         }
-        for policy in self.at(Point::Score) {
-            let NearScores { affinity, spread } = policy.near_scores();
+        for policy in self.at.score.iter() {
+            let InterPodScores { affinity, spread } = policy.interpod_scores();
             scores.affinity += affinity;
             scores.spread += spread;
         }
@@ -173,13 +151,13 @@ impl Policies {
     }
 
     /// What each scoring plugin measures over all nodes.
-    pub fn measure(&self, pairing: &Pairing<'_>) -> Vec<I64Vec2> {
-        self.at(Point::Score).map(|policy| policy.measure(pairing)).collect()
+    pub fn measure(&self, pairing: &Pairing<'_>) -> Vec<ScoreScale> {
+        self.at.score.iter().map(|policy| policy.measure(pairing)).collect()
     }
 
     /// Scores: the sum over plugins.
-    pub fn score(&self, pairing: &Pairing<'_>, scales: &[I64Vec2], scores: &mut [i64]) {
-        for (policy, &scale) in self.at(Point::Score).zip(scales) {
+    pub fn score(&self, pairing: &Pairing<'_>, scales: &[ScoreScale], scores: &mut [i64]) {
+        for (policy, &scale) in self.at.score.iter().zip(scales) {
             policy.score(pairing, scale, scores);
         }
     }
@@ -192,14 +170,14 @@ impl Policies {
         at: usize,
         totals: Option<&DomainTotals>,
     ) -> i64 {
-        let pulls = self.at(Point::DomainPull).map(|one| one.domain_pull(class, tiers, at, totals));
+        let pulls = self.at.domain_pull.iter().map(|one| one.domain_pull(class, tiers, at, totals));
         pulls.fold(0, i64::saturating_add)
     }
 
     /// Job order: the first plugin that tells two jobs apart decides.
     pub fn job_key(&self, cluster: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> OrderKey {
         OrderKey {
-            keys: self.keys(Point::JobOrder, |policy| policy.job_order(cluster, job)),
+            keys: order_keys(&self.at.job_order, |policy| policy.job_order(cluster, job)),
             created: job.identity.created,
             uid: job.identity.uid.clone(),
         }
@@ -207,7 +185,7 @@ impl Policies {
 
     /// Where queues stand whose places depend on each other.
     pub fn standings(&self, cluster: &Cluster<'_, '_>) -> Standings {
-        Standings(self.at(Point::QueueOrder).map(|policy| policy.queue_table(cluster)).collect())
+        Standings(self.at.queue_order.iter().map(|policy| policy.queue_table(cluster)).collect())
     }
 
     /// Queue order: the first plugin that tells two queues apart decides.
@@ -219,7 +197,7 @@ impl Policies {
     ) -> OrderKey {
         let item = cluster.queue(queue);
         let (mut keys, mut first) = ([0; OrderKey::KEYS], 0);
-        for (policy, table) in self.at(Point::QueueOrder).zip(&standings.0) {
+        for (policy, table) in self.at.queue_order.iter().zip(&standings.0) {
             // What does not fit any more is the least decisive.
             let end = (first + policy.queue_levels()).min(OrderKey::KEYS);
             match table {
@@ -239,7 +217,7 @@ impl Policies {
 
     /// Task order: plugins first, then the number at the end of the name, then age, then uid.
     pub fn task_key(&self, task: &TaskReadOnlyItem<'_, '_>) -> OrderKey {
-        let mut keys = self.keys(Point::TaskOrder, |policy| policy.task_order(task));
+        let mut keys = order_keys(&self.at.task_order, |policy| policy.task_order(task));
         let index = task.identity.index;
         keys[OrderKey::KEYS - 1] = i64::try_from(index).unwrap_or(i64::MAX);
         OrderKey { keys, created: task.identity.created, uid: task.identity.uid.clone() }
@@ -248,10 +226,10 @@ impl Policies {
     /// Which of the tasks comes first in that order, which next. Cheaper than a key for each: a gang may
     /// have thousands, and most come in order.
     pub fn task_order(&self, tasks: &[TaskReadOnlyItem<'_, '_>]) -> Vec<usize> {
-        let levels = self.at[Point::TaskOrder as usize].len();
+        let levels = self.at.task_order.len();
         let mut keys: Vec<i64> = Vec::with_capacity(tasks.len() * levels);
         for task in tasks {
-            keys.extend(self.at(Point::TaskOrder).map(|policy| policy.task_order(task)));
+            keys.extend(self.at.task_order.iter().map(|policy| policy.task_order(task)));
         }
         let rules = |at: usize| &keys[at * levels..(at + 1) * levels];
         let rest = |at: usize| {
@@ -278,24 +256,24 @@ impl Policies {
 
     /// Validity: the first objection counts.
     pub fn job_valid(&self, job: &JobReadOnlyItem<'_, '_>) -> Result<(), Verdict> {
-        self.at(Point::JobValid).try_for_each(|policy| policy.job_valid(job))
+        self.at.job_valid.iter().try_for_each(|policy| policy.job_valid(job))
     }
 
     /// Readiness: all must agree.
     pub fn job_ready(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
-        self.at(Point::JobReady).all(|policy| policy.job_ready(job))
+        self.at.job_ready.iter().all(|policy| policy.job_ready(job))
     }
 
     /// Tasks that must have a place before the job may be ready: as many as any plugin misses.
     pub fn job_lacks(&self, job: &JobReadOnlyItem<'_, '_>) -> u32 {
-        self.at(Point::JobReady).map(|policy| policy.job_lacks(job)).max().unwrap_or(0)
+        self.at.job_ready.iter().map(|policy| policy.job_lacks(job)).max().unwrap_or(0)
     }
 
     /// Reservation: a rejection ends it, a permit ends it at its tier, silence agrees.
     pub fn job_pipelined(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
-        for tier in self.tiers_at(Point::JobPipelined) {
+        for tier in self.at.job_pipelined.tiers() {
             let mut permitted = false;
-            for policy in tier {
+            for (_, policy) in tier {
                 match policy.job_pipelined(job) {
                     Vote::Reject => return false,
                     Vote::Permit => permitted = true,
@@ -311,14 +289,16 @@ impl Policies {
 
     /// Starving: all plugins of the first tier that has one must agree; nobody asked is no.
     pub fn job_starving(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
-        self.tiers_at(Point::JobStarving)
+        self.at
+            .job_starving
+            .tiers()
             .next()
-            .is_some_and(|mut tier| tier.all(|policy| policy.job_starving(job)))
+            .is_some_and(|mut tier| tier.all(|(_, policy)| policy.job_starving(job)))
     }
 
     /// Overused: any plugin's word is enough.
     pub fn overused(&self, cluster: &Cluster<'_, '_>, queue: &QueueReadOnlyItem<'_, '_>) -> bool {
-        self.at(Point::Overused).any(|policy| policy.overused(cluster, queue))
+        self.at.overused.iter().any(|policy| policy.overused(cluster, queue))
     }
 
     /// So much more for the queue: the first objection counts.
@@ -329,26 +309,26 @@ impl Policies {
         queue: &QueueReadOnlyItem<'_, '_>,
         request: &ResourceVec,
     ) -> Result<(), Verdict> {
-        let mut asked = self.at(Point::Allocatable);
+        let mut asked = self.at.allocatable.iter();
         asked.try_for_each(|policy| policy.allocatable(cluster, names, queue, request))
     }
 
     /// Division of the cluster: the first plugin that divides counts; none where nobody does.
     pub fn apportion(&self, claims: &Claims<'_>) -> Option<Vec<Portion>> {
-        self.at(Point::Apportion).next().map(|policy| policy.apportion(claims))
+        self.at.apportion.iter().next().map(|policy| policy.apportion(claims))
     }
 
     /// Admission: a rejection ends it with its reason, a permit ends it at its tier, silence agrees.
     pub fn job_enqueueable(
         &self,
         cluster: &Cluster<'_, '_>,
-        desk: &Desk<'_>,
+        context: &AdmissionContext<'_>,
         job: &JobReadOnlyItem<'_, '_>,
     ) -> Result<(), Verdict> {
-        for tier in self.tiers_at(Point::JobEnqueueable) {
+        for tier in self.at.job_enqueueable.tiers() {
             let mut permitted = false;
-            for policy in tier {
-                match policy.job_enqueueable(cluster, desk, job) {
+            for (_, policy) in tier {
+                match policy.job_enqueueable(cluster, context, job) {
                     Admittance::Reject(verdict) => return Err(verdict),
                     Admittance::Permit => permitted = true,
                     Admittance::Abstain => {}
@@ -368,12 +348,12 @@ impl Policies {
         queue: &QueueReadOnlyItem<'_, '_>,
         request: &ResourceVec,
     ) -> bool {
-        self.at(Point::Preemptive).all(|policy| policy.preemptive(cluster, queue, request))
+        self.at.preemptive.iter().all(|policy| policy.preemptive(cluster, queue, request))
     }
 
     /// The end of a job's patience: the earliest any plugin knows of.
     pub fn deadline(&self, job: &JobReadOnlyItem<'_, '_>) -> Option<TimeMs> {
-        self.at(Point::Deadline).filter_map(|policy| policy.deadline(job)).min()
+        self.at.deadline.iter().filter_map(|policy| policy.deadline(job)).min()
     }
 
     /// Search space: the first answer counts; none is the whole cluster.
@@ -383,7 +363,7 @@ impl Policies {
         unit: Unit<'_>,
         purpose: Purpose,
     ) -> Option<SearchSpace> {
-        self.at(Point::SearchSpace).find_map(|policy| policy.search_space(cluster, unit, purpose))
+        self.at.search_space.iter().find_map(|policy| policy.search_space(cluster, unit, purpose))
     }
 
     /// Score of a domain: the sum over plugins.
@@ -394,7 +374,7 @@ impl Policies {
         asks: &ResourceVec,
         domain: Entity,
     ) -> i64 {
-        let plugins = self.at(Point::DomainScore);
+        let plugins = self.at.domain_score.iter();
         let scores = plugins.map(|policy| policy.domain_score(cluster, unit, asks, domain));
         scores.fold(0, i64::saturating_add)
     }
@@ -406,8 +386,20 @@ impl Policies {
         unit: Unit<'_>,
         domain: Option<Entity>,
     ) -> Vec<Entity> {
-        let plugins = self.at(Point::InnerDomains);
+        let plugins = self.at.inner_domains.iter();
         let mut answers = plugins.map(|policy| policy.inner_domains(cluster, unit, domain));
         answers.find(|parts| !parts.is_empty()).unwrap_or_default()
     }
+}
+
+/// What each plugin says, most decisive first.
+fn order_keys<P: ?Sized>(
+    asked: &PluginsAsked<P>,
+    key: impl Fn(&P) -> i64,
+) -> [i64; OrderKey::KEYS] {
+    let mut keys = [0; OrderKey::KEYS];
+    for (slot, plugin) in keys.iter_mut().zip(asked.iter()) {
+        *slot = key(plugin);
+    }
+    keys
 }

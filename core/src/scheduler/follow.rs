@@ -8,27 +8,28 @@ use bevy_ecs::prelude::World;
 
 use super::{Scheduler, Settled};
 use crate::cycle::ingest::{self, Inbox};
-use crate::cycle::{Now, Role, ToldQueues};
+use crate::cycle::{Leadership, ReportedQueues};
 use crate::ids::TimeMs;
-use crate::world::{Agenda, ChangeLog, Directory};
+use crate::place::Now;
+use crate::world::{ActiveJobs, ChangeLog, Directory};
 
 impl Scheduler {
     /// Drains the deltas and decides nothing. A scheduler that led until now first gives up every
     /// assumption the cluster has not confirmed: whether its calls were made is for the cluster to
     /// say.
     pub fn follow(&mut self, now: TimeMs) {
-        let led = *self.world.resource::<Role>() == Role::Leads;
+        let led = *self.world.resource::<Leadership>() == Leadership::Leads;
         if !led && self.world.resource::<Inbox>().0.is_empty() {
             return;
         }
         self.world.insert_resource(Now(now));
-        self.world.insert_resource(Role::Follows);
+        self.world.insert_resource(Leadership::Follows);
         self.settled = Settled::No;
         let world = &mut self.world;
         self.pool.install(|| {
             if led {
                 ingest::give_up_assumptions(world);
-                *world.resource_mut::<ToldQueues>() = ToldQueues::default();
+                *world.resource_mut::<ReportedQueues>() = ReportedQueues::default();
             }
             ingest::ingest(world);
             trim_logs(world);
@@ -36,9 +37,9 @@ impl Scheduler {
     }
 }
 
-/// Nobody reads the log and the agenda before the next cycle does.
+/// Nobody reads the log and the list of active jobs before the next cycle does.
 fn trim_logs(world: &mut World) {
     let nodes = world.resource::<Directory>().nodes.len();
     world.resource_mut::<ChangeLog>().trim(nodes);
-    world.resource_mut::<Agenda>().tidy();
+    world.resource_mut::<ActiveJobs>().tidy();
 }

@@ -8,12 +8,13 @@
 use bevy_ecs::entity::Entity;
 
 use super::{Scheduler, Settled};
-use crate::class::{Classes, Rankings};
-use crate::config::SchedulerConfig;
-use crate::cycle::{self, Settings, ingest};
-use crate::evict::Hopeless;
-use crate::policy::Policies;
-use crate::world::{Agenda, JobOverdue, Names, NodeGroups, QueueDeserved, QueueTerms};
+use crate::class::Classes;
+use crate::cycle::{self, ingest};
+use crate::evict::InfeasibleCache;
+use crate::place::Settings;
+use crate::policy::{Policies, SchedulerConfig};
+use crate::ranking::Rankings;
+use crate::world::{ActiveJobs, JobOverdue, Names, QueueDeserved, QueueTerms};
 
 /// The rules of the new configuration read what the scheduler has not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,31 +29,31 @@ impl Scheduler {
     /// little.
     pub fn reconfigure(&mut self, config: &SchedulerConfig) -> Result<(), NotKept> {
         let world = &mut self.world;
-        let mut policies = Policies::new(config, &mut world.resource_mut::<Names>().0);
-        self.guests.iter().for_each(|guest| guest.join(&mut policies));
+        let policies = Policies::new(config, &mut world.resource_mut::<Names>().0);
         if !world.resource::<Classes>().reads().covers(policies.reads()) {
             return Err(NotKept);
         }
         let stopwatch = world.resource_mut::<Settings>().stopwatch.take();
         world.insert_resource(Settings { stopwatch, ..Settings::new(config) });
-        let spreads = |policies: &Policies| policies.near().1.spread != 0;
+        let spreads = |policies: &Policies| policies.interpod().1.spread != 0;
         let (spread, spreads) = (spreads(world.resource::<Policies>()), spreads(&policies));
+        let node_groups = policies.node_groups();
         world.insert_resource(policies);
         world.insert_resource(Rankings::default());
-        world.insert_resource(Hopeless::default());
-        ingest::regroup_nodes(world, NodeGroups::new(config).inheritance);
+        world.insert_resource(InfeasibleCache::default());
+        ingest::regroup_nodes(world, node_groups);
         if spread != spreads {
-            ingest::rejoin_kin(world);
+            ingest::switch_default_spread(world);
         }
         let mut queues = world.query::<(&mut QueueDeserved, &mut QueueTerms)>();
         for (mut deserved, mut terms) in queues.iter_mut(world) {
             (*deserved, *terms) = (QueueDeserved::default(), QueueTerms::default());
         }
-        world.resource_scope::<Agenda, _>(|world, mut agenda| {
+        world.resource_scope::<ActiveJobs, _>(|world, mut active_jobs| {
             let mut jobs = world.query::<(Entity, &mut JobOverdue)>();
             for (job, mut overdue) in jobs.iter_mut(world) {
                 *overdue = JobOverdue::default();
-                agenda.note(job);
+                active_jobs.note(job);
             }
         });
         // Systems that have never run take everything as changed.

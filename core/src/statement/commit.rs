@@ -7,12 +7,11 @@ use hashbrown::HashMap;
 use hashbrown::hash_map::Entry::{Occupied, Vacant};
 use rustc_hash::FxBuildHasher;
 
-use super::{Entry, Statement, Why};
+use super::{LoggedOp, Statement, Why};
 use crate::ids::ObjectKey;
-use crate::intent::{Decision, DecisionOp, Intent, Ruling};
+use crate::intent::{CycleOutcome, Decision, DecisionOp, Intent, Ruling};
 use crate::reservation::Release;
-use crate::scheduler::CycleOutcome;
-use crate::world::{Assumption, Cluster, End, Kind, LastTransaction, Seat};
+use crate::world::{Assumption, BulkKey, BulkPlace, Cluster, End, LastTransaction};
 
 pub(super) fn commit(
     Statement { action, log }: Statement,
@@ -21,15 +20,15 @@ pub(super) fn commit(
 ) {
     if let Some(places) = binds_only(cluster, &log) {
         for run in places.chunk_by(|a, b| a.0 == b.0) {
-            let seats: Vec<Seat> = run.iter().map(|place| place.1).collect();
-            bind_alike(cluster, outcome, action, run[0].0, &seats);
+            let places: Vec<BulkPlace> = run.iter().map(|place| place.1).collect();
+            bind_alike(cluster, outcome, action, run[0].0, &places);
         }
         return;
     }
     let evicts = log.iter().any(|entry| matches!(entry.why, Why::Evicted(_)));
     let mut places = HashMap::with_capacity_and_hasher(log.len(), FxBuildHasher);
     let mut touched: Vec<Touched> = Vec::with_capacity(log.len());
-    for Entry { task, before, why, .. } in log {
+    for LoggedOp { task, before, why, .. } in log {
         // The first entry of a task holds what was assumed before the transaction, the last one
         // why it stands as it does now.
         match places.entry(task) {
@@ -40,22 +39,22 @@ pub(super) fn commit(
             Occupied(place) => touched[*place.get()].why = why,
         }
     }
-    let origin = Origin { action, evicts };
+    let origin = CommitOrigin { action, evicts };
     for task in touched {
         settle(cluster, outcome, origin, task);
     }
 }
 
 /// The places of a transaction with the kind of each task, in the order they were taken; none if it did
-/// anything else, or to tasks with affairs of their own. Whoever waited before and has a place now was
+/// anything else, or to tasks with volumes, budgets or the like. Whoever waited before and has a place now was
 /// touched once: a second touch would begin or end otherwise.
-fn binds_only(cluster: &Cluster<'_, '_>, log: &[Entry]) -> Option<Vec<(Kind, Seat)>> {
+fn binds_only(cluster: &Cluster<'_, '_>, log: &[LoggedOp]) -> Option<Vec<(BulkKey, BulkPlace)>> {
     let tasks = cluster.task_columns()?;
-    let place = |entry: &Entry| {
+    let place = |entry: &LoggedOp| {
         let (None, Some(Assumption::Allocated(node))) = (entry.before, entry.after) else {
             return None;
         };
-        Some((Kind::of(&tasks, cluster.row(entry.task))?, (entry.task, node)))
+        Some((BulkKey::of(&tasks, cluster.row(entry.task))?, (entry.task, node)))
     };
     log.iter().map(place).collect()
 }
@@ -65,11 +64,11 @@ fn bind_alike(
     cluster: &mut Cluster<'_, '_>,
     outcome: &mut CycleOutcome,
     action: &'static str,
-    kind: Kind,
-    seats: &[Seat],
+    kind: BulkKey,
+    places: &[BulkPlace],
 ) {
-    cluster.begin_binds(kind, seats);
-    cluster.await_answers(seats.iter().map(|seat| seat.0));
+    cluster.begin_binds(kind, places);
+    cluster.await_answers(places.iter().map(|place| place.0));
     let Some(tasks) = cluster.task_columns() else { return };
     let nodes = cluster.columns();
     let ruling = Arc::new(Ruling {
@@ -79,18 +78,20 @@ fn bind_alike(
         beneficiary: None,
         reason: None,
     });
-    for &(task, node) in seats {
+    for &(task, node) in places {
         let identity = &tasks.identity[cluster.row(task)];
         let (pod, uid) = (identity.key.clone(), identity.uid.clone());
         let node = nodes.identities[cluster.row(node)].name.clone();
-        outcome.intents.push(Intent::Bind { pod: pod.clone(), uid, node: node.clone() });
-        outcome.decisions.push(Decision { pod, node, ruling: Arc::clone(&ruling) });
+        let decision =
+            Decision { pod: pod.clone(), node: node.clone(), ruling: Arc::clone(&ruling) };
+        outcome.decisions.push(decision);
+        outcome.intents.push(Intent::Bind { pod, uid, node, ruling: Arc::clone(&ruling) });
     }
 }
 
 /// What decisions of one transaction share.
 #[derive(Clone, Copy)]
-struct Origin {
+struct CommitOrigin {
     action: &'static str,
     /// Does it evict anybody?
     evicts: bool,
@@ -109,13 +110,13 @@ struct Touched {
 fn settle(
     cluster: &mut Cluster<'_, '_>,
     outcome: &mut CycleOutcome,
-    Origin { action, evicts }: Origin,
+    CommitOrigin { action, evicts }: CommitOrigin,
     Touched { task, before, why }: Touched,
 ) {
     let Ok(mut item) = cluster.tasks.get_mut(task) else { return };
-    let (after, held) = (item.assumed.0, item.affairs.nomination.0.map(|record| record.node));
-    if item.affairs.last.0.is_some() {
-        item.affairs.last = LastTransaction(None);
+    let (after, held) = (item.assumed.0, item.cold.nomination.0.map(|record| record.node));
+    if item.cold.last.0.is_some() {
+        item.cold.last = LastTransaction(None);
     }
     if after == before {
         return;
@@ -178,24 +179,22 @@ fn announce(cluster: &Cluster<'_, '_>, outcome: &mut CycleOutcome, decided: Deci
         (DecisionOp::Unpipeline, Why::Released(cause)) => (None, Some(cause.describe().into())),
         _ => (None, None),
     };
-    match decided.op {
+    let job = job.unwrap_or_else(|| pod.clone());
+    let Decided { action, op, .. } = decided;
+    let ruling = Arc::new(Ruling { action, op, job, beneficiary, reason });
+    let decision = Decision { pod: pod.clone(), node: node.clone(), ruling: Arc::clone(&ruling) };
+    outcome.decisions.push(decision);
+    match op {
         DecisionOp::Bind => {
-            for (claim, volume) in cluster.claims_to_fix(&task.affairs.volumes) {
+            for (claim, volume) in cluster.claims_to_fix(&task.cold.volumes) {
                 let claim = ObjectKey::new(pod.namespace.clone(), claim);
                 let (pod, node) = (pod.clone(), node.clone());
                 outcome.intents.push(Intent::FixClaim { claim, volume, node, pod });
             }
-            outcome.intents.push(Intent::Bind { pod: pod.clone(), uid, node: node.clone() });
+            outcome.intents.push(Intent::Bind { pod, uid, node, ruling });
         }
-        DecisionOp::Evict => {
-            let (pod, reason) = (pod.clone(), reason.clone().unwrap_or_default());
-            outcome.intents.push(Intent::Evict { pod, uid, reason });
-        }
+        DecisionOp::Evict => outcome.intents.push(Intent::Evict { pod, uid, ruling }),
         // What the pod is to say of its reservation is settled when the cycle ends.
         DecisionOp::Pipeline | DecisionOp::Unpipeline => {}
     }
-    let job = job.unwrap_or_else(|| pod.clone());
-    let Decided { action, op, .. } = decided;
-    let ruling = Arc::new(Ruling { action, op, job, beneficiary, reason });
-    outcome.decisions.push(Decision { pod, node, ruling });
 }

@@ -9,10 +9,10 @@ mod commit;
 use bevy_ecs::entity::Entity;
 
 use crate::ids::ObjectKey;
+use crate::intent::CycleOutcome;
 use crate::reservation::Release;
 use crate::resource::ResourceVec;
-use crate::scheduler::CycleOutcome;
-use crate::world::{Assumption, Cluster, Kind, LastTransaction, Pick, Seat, TaskStatus};
+use crate::world::{Assumption, BulkKey, BulkPlace, Cluster, LastTransaction, Pick, TaskStatus};
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -21,11 +21,11 @@ pub(crate) mod tests;
 #[derive(Debug)]
 pub struct Statement {
     action: &'static str,
-    log: Vec<Entry>,
+    log: Vec<LoggedOp>,
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct LoggedOp {
     task: Entity,
     before: Option<Assumption>,
     after: Option<Assumption>,
@@ -65,7 +65,7 @@ impl Checkpoint {
 
 /// Operations kept after they were undone, to be done again.
 #[derive(Clone, Debug, Default)]
-pub struct Plan(Vec<Entry>);
+pub struct Plan(Vec<LoggedOp>);
 
 /// An operation that does not fit the task's status. The world is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -192,7 +192,7 @@ impl Statement {
     pub fn discard(mut self, cluster: &mut Cluster<'_, '_>) {
         for entry in &self.log {
             if let Ok(mut task) = cluster.tasks.get_mut(entry.task) {
-                task.affairs.last = LastTransaction(entry.after);
+                task.cold.last = LastTransaction(entry.after);
             }
         }
         self.rollback(cluster, Checkpoint::START);
@@ -209,13 +209,13 @@ impl Statement {
     pub(crate) fn allocate_alike(
         &mut self,
         cluster: &mut Cluster<'_, '_>,
-        kind: Kind,
-        seats: &[Seat],
+        kind: BulkKey,
+        places: &[BulkPlace],
         request: &ResourceVec,
         asked: &ResourceVec,
     ) {
-        cluster.seat(kind, seats, request, asked);
-        self.log.extend(seats.iter().map(|&(task, node)| Entry {
+        cluster.place_bulk(kind, places, request, asked);
+        self.log.extend(places.iter().map(|&(task, node)| LoggedOp {
             task,
             before: None,
             after: Some(Assumption::Allocated(node)),
@@ -234,7 +234,7 @@ impl Statement {
         let picks = cluster.picks(task);
         let before = cluster.assume(task, after);
         if before != after {
-            self.log.push(Entry { task, before, after, why, picks });
+            self.log.push(LoggedOp { task, before, after, why, picks });
         }
     }
 }

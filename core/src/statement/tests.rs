@@ -8,22 +8,22 @@ use bevy_ecs::system::RunSystemOnce;
 use proptest::prelude::*;
 
 use super::{Checkpoint, Grounds, Plan, Statement};
-use crate::config::{
-    Arguments, Gates, PipelineConfig, PluginConfig, SchedulerConfig, Tuning, catalog,
-};
+use crate::config::Arguments;
 use crate::delta::{
     AccessModes, BindingMode, BudgetFacts, ClaimFacts, ClaimOrigin, ClaimState, ClusterDelta,
-    Constraints, CsiNodeFacts, DomainFacts, DomainMember, GroupLimits, Heed, HostPort, NearFacts,
-    NearTerm, NodeFacts, NodeGroupFacts, NodeTerm, Operator, Ownership, PodClaim, PodFacts,
-    PodGroupFacts, PodPhase, PodSelector, Protocol, QueueFacts, QueueState, Requirement,
+    Constraints, CsiNodeFacts, DomainFacts, DomainMember, Facts, GroupLimits, Heed, HostPort,
+    InterPodFacts, InterPodTerm, NodeFacts, NodeGroupFacts, NodeTerm, Operator, Ownership,
+    PodClaim, PodFacts, PodGroupFacts, PodPhase, PodSelector, Protocol, QueueFacts, Requirement,
     SelectorPart, Share, Spread, StorageClassFacts, Unmet, VolumeFacts, VolumeMode, VolumeState,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
-use crate::intent::DecisionOp;
+use crate::intent::{CycleOutcome, DecisionOp};
+use crate::policy::testing::{config, plugin};
 use crate::reservation::Release;
 use crate::resource::{Quantity, ResourceList};
-use crate::scheduler::{CycleOutcome, Scheduler};
-use crate::world::{self, Cluster, Kind, Seat, Seats, TaskStatus};
+use crate::scheduler::Scheduler;
+use crate::status::QueueState;
+use crate::world::{BulkKey, BulkNodes, BulkPlace, Cluster, TaskStatus};
 
 fn amounts(pairs: &[(&str, i64)]) -> ResourceList {
     let mut list: ResourceList = pairs
@@ -47,7 +47,7 @@ fn key(name: &str) -> ObjectKey {
 
 fn pod(group: &str, index: usize, node: Option<&str>) -> ClusterDelta {
     let name = format!("{group}-{index}");
-    ClusterDelta::Pod(Box::new(PodFacts {
+    ClusterDelta::from(PodFacts {
         key: key(&name),
         uid: name.as_str().into(),
         created: TimeMs(0),
@@ -62,7 +62,7 @@ fn pod(group: &str, index: usize, node: Option<&str>) -> ClusterDelta {
         cooldown_ms: 0,
         request: amounts(&[("cpu", 1), ("pods", 1), ("a/1", 1), ("a/6", 1), ("a/7", index as i64)]),
         constraints: Constraints {
-            near: rules(group, index),
+            interpod: rules(group, index),
             unasked: [0, 200 << 20],
             ..Constraints::default()
         },
@@ -76,7 +76,7 @@ fn pod(group: &str, index: usize, node: Option<&str>) -> ClusterDelta {
         annotated: None,
         version: None,
         deleting: false,
-    }))
+    })
 }
 
 /// Requirement on one label.
@@ -90,8 +90,9 @@ fn labelled(value: &str) -> PodSelector {
 }
 
 /// Rules of every kind, in both directions, on labels of single nodes and of several.
-fn rules(group: &str, index: usize) -> NearFacts {
-    let term = |app: &str, key: &str| NearTerm { pods: labelled(app), topology_key: key.into() };
+fn rules(group: &str, index: usize) -> InterPodFacts {
+    let term =
+        |app: &str, key: &str| InterPodTerm { pods: labelled(app), topology_key: key.into() };
     let spread = |key: &str, unmet| Spread {
         pods: labelled(group),
         topology_key: key.into(),
@@ -102,7 +103,7 @@ fn rules(group: &str, index: usize) -> NearFacts {
         node_taints: Heed::Ignore,
     };
     let port = HostPort { port: 80, protocol: Protocol::Tcp, address: None };
-    let mut rules = NearFacts::default();
+    let mut rules = InterPodFacts::default();
     match (group, index) {
         ("a", 0 | 2) => {
             rules.anti_affinity = vec![term("a", "host"), term("b", "zone"), term("c", "rack")];
@@ -123,17 +124,17 @@ fn rules(group: &str, index: usize) -> NearFacts {
 pub(crate) fn claimant(name: &str, claim: &str) -> ClusterDelta {
     let claims = vec![PodClaim { name: claim.into(), origin: ClaimOrigin::Named }];
     match pod(name, 0, None) {
-        ClusterDelta::Pod(facts) => {
+        ClusterDelta::Set(Facts::Pod(facts)) => {
             let uid = name.into();
             let (constraints, labels) = (Constraints::default(), Vec::new());
-            ClusterDelta::Pod(Box::new(PodFacts {
+            ClusterDelta::from(PodFacts {
                 key: key(name),
                 uid,
                 claims,
                 constraints,
                 labels,
                 ..*facts
-            }))
+            })
         }
         other => other,
     }
@@ -150,7 +151,7 @@ fn claims(group: &str, index: usize) -> Vec<PodClaim> {
 }
 
 pub(crate) fn claim(name: &str, modes: AccessModes) -> ClusterDelta {
-    ClusterDelta::Claim(Box::new(ClaimFacts {
+    ClusterDelta::from(ClaimFacts {
         key: key(name),
         uid: name.into(),
         owner: None,
@@ -162,7 +163,7 @@ pub(crate) fn claim(name: &str, modes: AccessModes) -> ClusterDelta {
         mode: VolumeMode::Filesystem,
         selector: None,
         selected_node: None,
-    }))
+    })
 }
 
 /// A volume that the node reaches, or every node.
@@ -175,7 +176,7 @@ fn volume(name: &str, node: Option<&str>, size: i64) -> ClusterDelta {
             values: vec![node.into()],
         }],
     };
-    ClusterDelta::Volume(Box::new(VolumeFacts {
+    ClusterDelta::from(VolumeFacts {
         name: name.into(),
         labels: Vec::new(),
         capacity: Quantity::from_units(size),
@@ -186,23 +187,23 @@ fn volume(name: &str, node: Option<&str>, size: i64) -> ClusterDelta {
         affinity: node.map(|node| vec![term(node)]),
         driver: None,
         state: VolumeState::Usable,
-    }))
+    })
 }
 
 /// A few volumes of a class that makes no more for any node here, and as many claims.
 pub(crate) fn storage() -> Vec<ClusterDelta> {
-    let class = ClusterDelta::StorageClass(Box::new(StorageClassFacts {
+    let class = ClusterDelta::from(StorageClassFacts {
         name: "local".into(),
         created: TimeMs(0),
         provisioner: Some("d".into()),
         binding: BindingMode::WaitForFirstConsumer,
         is_default: false,
         topologies: vec![NodeTerm::default()],
-    }));
+    });
     let limits = CsiNodeFacts { node: "n0".into(), limits: vec![("d".into(), 1)] };
     vec![
         class,
-        ClusterDelta::CsiNode(limits),
+        ClusterDelta::from(limits),
         volume("v0", Some("n0"), 1),
         volume("v1", Some("n1"), 1),
         volume("v2", Some("n1"), 2),
@@ -215,7 +216,7 @@ pub(crate) fn storage() -> Vec<ClusterDelta> {
 }
 
 fn group(name: &str, queue: &str) -> ClusterDelta {
-    ClusterDelta::PodGroup(Box::new(PodGroupFacts {
+    ClusterDelta::from(PodGroupFacts {
         key: key(name),
         uid: name.into(),
         created: TimeMs(0),
@@ -231,11 +232,11 @@ fn group(name: &str, queue: &str) -> ClusterDelta {
         subgroups: Vec::new(),
         phase: crate::delta::GroupPhase::Inqueue,
         report: crate::status::GroupReport::default(),
-    }))
+    })
 }
 
 fn queue(name: &str, parent: Option<&str>) -> ClusterDelta {
-    ClusterDelta::Queue(Box::new(QueueFacts {
+    ClusterDelta::from(QueueFacts {
         name: name.into(),
         uid: name.into(),
         created: TimeMs(0),
@@ -253,36 +254,20 @@ fn queue(name: &str, parent: Option<&str>) -> ClusterDelta {
             limits: GroupLimits::Given(vec![("g0".into(), amounts(&[("cpu", 2)]))]),
             ..NodeGroupFacts::default()
         },
-    }))
+    })
 }
 
 fn domain(name: &str, tier: u32, members: Vec<DomainMember>) -> ClusterDelta {
-    ClusterDelta::Domain(Box::new(DomainFacts {
-        name: name.into(),
-        tier,
-        tier_name: None,
-        members,
-    }))
+    ClusterDelta::from(DomainFacts { name: name.into(), tier, tier_name: None, members })
 }
 
 /// Four nodes in two racks under one spine and in two zones, three jobs in nested queues, some pods running.
 pub(crate) fn world() -> World {
-    let groups = PluginConfig {
-        spec: catalog::plugin("nodegroup").expect("in the catalogue"),
-        gates: Gates::default(),
-        arguments: Arguments::default(),
-    };
-    let tiers = vec![vec![groups]];
-    let config = SchedulerConfig {
-        actions: Vec::new(),
-        tiers,
-        tuning: Tuning::default(),
-        pipeline: PipelineConfig::default(),
-    };
+    let config = config(vec![plugin("nodegroup", Arguments::default())], &[]);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
     let mut scheduler = Scheduler::new(&config, Arc::new(pool));
     for index in 0..4 {
-        scheduler.feed([ClusterDelta::Node(Box::new(NodeFacts {
+        scheduler.feed([ClusterDelta::from(NodeFacts {
             name: format!("n{index}").as_str().into(),
             labels: vec![
                 ("host".into(), format!("n{index}").as_str().into()),
@@ -294,11 +279,11 @@ pub(crate) fn world() -> World {
             unschedulable: false,
             allocatable: offer(),
             images: Vec::new(),
-        }))]);
+        })]);
     }
     let node = |index: usize| DomainMember::Node(format!("n{index}").as_str().into());
     scheduler.feed([
-        ClusterDelta::DisruptionBudget(Box::new(BudgetFacts {
+        ClusterDelta::from(BudgetFacts {
             key: key("budget"),
             selector: Some(vec![Requirement {
                 key: "app".into(),
@@ -309,7 +294,7 @@ pub(crate) fn world() -> World {
             max_unavailable: None,
             allowed: None,
             disrupted: Vec::new(),
-        })),
+        }),
         queue("outer", None),
         queue("inner", Some("outer")),
         group("a", "inner"),
@@ -400,7 +385,7 @@ impl Cast {
 /// Does the steps; steps that do not fit a task's status must change nothing.
 pub(crate) fn perform(cluster: &mut Cluster<'_, '_>, statement: &mut Statement, steps: &[Step]) {
     let cast = Cast::of(cluster);
-    let mut marks = vec![Checkpoint::START];
+    let mut counted_by = vec![Checkpoint::START];
     for step in steps {
         match *step {
             Step::Allocate(task, node) => {
@@ -417,13 +402,13 @@ pub(crate) fn perform(cluster: &mut Cluster<'_, '_>, statement: &mut Statement, 
                 let _ = statement.unpipeline(cluster, cast.tasks[task], Release::Uncovered);
             }
             Step::PipelineAll(job) => statement.pipeline_all_allocated(cluster, cast.jobs[job]),
-            Step::Mark => marks.push(statement.checkpoint()),
+            Step::Mark => counted_by.push(statement.checkpoint()),
             Step::Rollback => {
-                let to = marks.pop().unwrap_or(Checkpoint::START);
+                let to = counted_by.pop().unwrap_or(Checkpoint::START);
                 statement.rollback(cluster, to);
             }
             Step::SaveAndRecover => {
-                let from = *marks.last().unwrap_or(&Checkpoint::START);
+                let from = *counted_by.last().unwrap_or(&Checkpoint::START);
                 let plan: Plan = statement.save(from);
                 statement.rollback(cluster, from);
                 statement.recover(cluster, &plan);
@@ -433,7 +418,7 @@ pub(crate) fn perform(cluster: &mut Cluster<'_, '_>, statement: &mut Statement, 
     }
 }
 
-/// Does what a stretch does.
+/// Places equal tasks in bulk.
 fn allocate_alike(
     cluster: &mut Cluster<'_, '_>,
     statement: &mut Statement,
@@ -442,7 +427,7 @@ fn allocate_alike(
 ) {
     let Some(columns) = cluster.task_columns() else { return };
     let members = cluster.job(job).members.0.clone();
-    let kind = |task: &Entity| Kind::of_waiting(&columns, cluster.row(*task));
+    let kind = |task: &Entity| BulkKey::of_waiting(&columns, cluster.row(*task));
     let Some(shared) = members.iter().find_map(kind) else { return };
     let alike: Vec<Entity> =
         members.iter().copied().filter(|task| kind(task) == Some(shared)).collect();
@@ -455,12 +440,12 @@ fn allocate_alike(
     };
     let rows: Vec<usize> = (0..columns.len()).filter(fits).collect();
     let Cluster { nodes, log, .. } = cluster;
-    let Some(mut free) = Seats::of(nodes, log) else { return };
-    let seats = alike.into_iter().zip(rows.into_iter().skip(first));
-    let seats: Vec<Seat> =
-        seats.map(|(task, row)| (task, free.take(row as u32, &request))).collect();
-    let asked = request.amounts.times(seats.len() as u32).expect("small amounts");
-    statement.allocate_alike(cluster, shared, &seats, &request.amounts, &asked);
+    let Some(mut free) = BulkNodes::of(nodes, log) else { return };
+    let places = alike.into_iter().zip(rows.into_iter().skip(first));
+    let places: Vec<BulkPlace> =
+        places.map(|(task, row)| (task, free.take(row as u32, &request))).collect();
+    let asked = request.amounts.times(places.len() as u32).expect("small amounts");
+    statement.allocate_alike(cluster, shared, &places, &request.amounts, &asked);
 }
 
 proptest! {
@@ -473,20 +458,20 @@ proptest! {
             let mut statement = Statement::new("test");
             perform(&mut cluster, &mut statement, &steps);
         }).expect("runs");
-        prop_assert_eq!(world::audit(&mut world), Vec::<String>::new());
+        prop_assert_eq!(crate::inspect::audit(&mut world), Vec::<String>::new());
     }
 
     #[test]
     fn discard_leaves_no_trace(steps in prop::collection::vec(step(), 0..40)) {
         let mut world = world();
-        let before = world::fingerprint(&mut world);
+        let before = crate::inspect::fingerprint(&mut world);
         world.run_system_once(move |mut cluster: Cluster<'_, '_>| {
             let mut statement = Statement::new("test");
             perform(&mut cluster, &mut statement, &steps);
             statement.discard(&mut cluster);
         }).expect("runs");
-        prop_assert_eq!(world::fingerprint(&mut world), before);
-        prop_assert_eq!(world::audit(&mut world), Vec::<String>::new());
+        prop_assert_eq!(crate::inspect::fingerprint(&mut world), before);
+        prop_assert_eq!(crate::inspect::audit(&mut world), Vec::<String>::new());
     }
 
     #[test]
@@ -510,8 +495,8 @@ proptest! {
         let binding = after.iter().filter(|state| state.0 == TaskStatus::Binding).count();
         prop_assert_eq!(binds, binding);
         prop_assert!(after.iter().all(|state| state.0 != TaskStatus::Allocated));
-        prop_assert_eq!(world::audit(&mut world), Vec::<String>::new());
-        prop_assert_eq!(world::audit_reservations(&mut world), Vec::<String>::new());
+        prop_assert_eq!(crate::inspect::audit(&mut world), Vec::<String>::new());
+        prop_assert_eq!(crate::inspect::audit_reservations(&mut world), Vec::<String>::new());
     }
 
     #[test]
@@ -523,7 +508,7 @@ proptest! {
         let records = |cluster: &Cluster<'_, '_>| {
             let cast = Cast::of(cluster);
             let counts = cluster.reservations.counts;
-            let record = |&task: &Entity| cluster.task(task).affairs.nomination.0;
+            let record = |&task: &Entity| cluster.task(task).cold.nomination.0;
             (counts, cast.tasks.iter().map(record).collect::<Vec<_>>())
         };
         let before = world.run_system_once(move |mut cluster: Cluster<'_, '_>| {
@@ -532,7 +517,7 @@ proptest! {
             statement.commit(&mut cluster, &mut CycleOutcome::default());
             records(&cluster)
         }).expect("runs");
-        let text = world::fingerprint(&mut world);
+        let text = crate::inspect::fingerprint(&mut world);
         let after = world.run_system_once(move |mut cluster: Cluster<'_, '_>| {
             let mut statement = Statement::new("test");
             perform(&mut cluster, &mut statement, &second);
@@ -540,7 +525,7 @@ proptest! {
             records(&cluster)
         }).expect("runs");
         prop_assert_eq!(after, before);
-        prop_assert_eq!(world::fingerprint(&mut world), text);
-        prop_assert_eq!(world::audit_reservations(&mut world), Vec::<String>::new());
+        prop_assert_eq!(crate::inspect::fingerprint(&mut world), text);
+        prop_assert_eq!(crate::inspect::audit_reservations(&mut world), Vec::<String>::new());
     }
 }

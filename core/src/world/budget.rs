@@ -34,7 +34,7 @@ pub struct BudgetCounts {
 
 impl BudgetCounts {
     /// What a task in that state counts for: expected, healthy, evicting.
-    pub(super) fn of(status: TaskStatus, assumed: Option<Assumption>) -> [bool; 3] {
+    pub(crate) fn of(status: TaskStatus, assumed: Option<Assumption>) -> [bool; 3] {
         let evicting = status == TaskStatus::Releasing && assumed == Some(Assumption::Evicting);
         [!status.is_ended(), status == TaskStatus::Running, evicting]
     }

@@ -4,12 +4,12 @@ use bevy_ecs::entity::{Entities, Entity};
 use bevy_ecs::prelude::{Query, Res, ResMut};
 use bevy_ecs::system::SystemParam;
 
-use super::agenda::Agenda;
-use super::around::Images;
+use super::active_jobs::ActiveJobs;
 use super::budget::Budgets;
+use super::cluster_facts::Images;
 use super::domain::{DomainIndex, DomainTotals};
+use super::domain_tree::DomainView;
 use super::groups::NodeGroups;
-use super::knots::DomainView;
 use super::reservation::Reservations;
 use super::rows::{
     Domain, DomainReadOnlyItem, Job, JobItem, JobReadOnlyItem, Node, NodeReadOnlyItem, Queue,
@@ -18,27 +18,31 @@ use super::rows::{
 
 use super::node::{ChangeLog, ClusterTotals, ClusterUse, NodeColumns};
 use super::volume::Volumes;
+use crate::resource::ResourceVec;
 
 /// The cluster as one parameter of a system.
+///
+/// Its methods are spread over five files by what they move: reading and looking up here, every total
+/// in `ledger` and `ledger/bulk`, records of held room in `reservation`, volumes in `volume/hold`. A
+/// shared reference is what plugins get: they read everything and write nothing.
 #[derive(SystemParam)]
-#[expect(missing_docs, reason = "each field holds the entities of that kind")]
 pub struct Cluster<'w, 's> {
-    pub entities: &'w Entities,
-    pub nodes: Query<'w, 's, Node>,
-    pub tasks: Query<'w, 's, Task>,
-    pub jobs: Query<'w, 's, Job>,
-    pub queues: Query<'w, 's, Queue>,
-    pub agenda: ResMut<'w, Agenda>,
-    pub domains: Query<'w, 's, Domain>,
-    pub tree: Res<'w, DomainIndex>,
-    pub capacity: ResMut<'w, ClusterTotals>,
-    pub used: ResMut<'w, ClusterUse>,
-    pub log: ResMut<'w, ChangeLog>,
-    pub groups: ResMut<'w, NodeGroups>,
-    pub images: ResMut<'w, Images>,
-    pub volumes: ResMut<'w, Volumes>,
-    pub budgets: ResMut<'w, Budgets>,
-    pub reservations: ResMut<'w, Reservations>,
+    pub(super) entities: &'w Entities,
+    pub(crate) nodes: Query<'w, 's, Node>,
+    pub(crate) tasks: Query<'w, 's, Task>,
+    pub(crate) jobs: Query<'w, 's, Job>,
+    pub(crate) queues: Query<'w, 's, Queue>,
+    pub(crate) active_jobs: ResMut<'w, ActiveJobs>,
+    pub(crate) domains: Query<'w, 's, Domain>,
+    pub(crate) tree: Res<'w, DomainIndex>,
+    pub(super) capacity: ResMut<'w, ClusterTotals>,
+    pub(super) used: ResMut<'w, ClusterUse>,
+    pub(crate) log: ResMut<'w, ChangeLog>,
+    pub(crate) groups: ResMut<'w, NodeGroups>,
+    pub(crate) images: ResMut<'w, Images>,
+    pub(crate) volumes: ResMut<'w, Volumes>,
+    pub(crate) budgets: ResMut<'w, Budgets>,
+    pub(crate) reservations: ResMut<'w, Reservations>,
 }
 
 /// References between entities are kept by ingest, which removes an entity only after the last
@@ -61,16 +65,16 @@ impl<'s> Cluster<'_, 's> {
         self.jobs.get(job).expect(KEPT)
     }
 
-    /// The job's columns, to write; puts it onto the agenda.
+    /// The job's columns, to write; puts it onto the list of active jobs.
     pub fn job_mut(&mut self, job: Entity) -> JobItem<'_, 's> {
-        self.agenda.note(job);
+        self.active_jobs.note(job);
         self.jobs.get_mut(job).expect(KEPT)
     }
 
     /// Jobs there may be something to do for, in an order that is the same for the same history.
     pub fn open_jobs(&mut self) -> Vec<Entity> {
-        let Self { agenda, jobs, .. } = self;
-        agenda.jobs().iter().copied().filter(|&job| jobs.contains(job)).collect()
+        let Self { active_jobs, jobs, .. } = self;
+        active_jobs.jobs().iter().copied().filter(|&job| jobs.contains(job)).collect()
     }
 
     /// The queue's columns.
@@ -81,6 +85,21 @@ impl<'s> Cluster<'_, 's> {
     /// The domain's columns.
     pub fn domain(&self, domain: Entity) -> DomainReadOnlyItem<'_, 's> {
         self.domains.get(domain).expect(KEPT)
+    }
+
+    /// What all nodes offer together.
+    pub fn capacity(&self) -> &ResourceVec {
+        &self.capacity.0
+    }
+
+    /// What all tasks on nodes take together.
+    pub fn used(&self) -> &ResourceVec {
+        &self.used.0
+    }
+
+    /// Domains by tier, and how they lie inside each other.
+    pub fn domain_index(&self) -> &DomainIndex {
+        &self.tree
     }
 
     /// The tree of domains with the sums over each.

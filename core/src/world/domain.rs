@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Component, Resource};
 
-use super::knots::Knots;
+use super::domain_tree::DomainTree;
 use crate::delta::DomainFacts;
 use crate::ids::Name;
 use crate::resource::{Lanes, ResourceVec};
@@ -84,7 +84,7 @@ pub struct DomainIndex {
     /// the cluster, which has no entity.
     pub inner: BTreeMap<Option<Entity>, Vec<Entity>>,
     /// The same in numbers.
-    pub knots: Knots,
+    pub nested: DomainTree,
     /// Counts how often the tree was drawn.
     pub version: u64,
 }
@@ -103,7 +103,7 @@ impl Default for DomainIndex {
             tier_names: Vec::new(),
             root: 1,
             inner: BTreeMap::new(),
-            knots: Knots::default(),
+            nested: DomainTree::default(),
             version: 0,
         }
     }

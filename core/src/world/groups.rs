@@ -10,7 +10,6 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Resource;
 
 use super::symbol::Symbol;
-use crate::config::{Gate, SchedulerConfig};
 use crate::resource::{Limits, ResourceVec};
 
 /// Number of a rule.
@@ -81,14 +80,8 @@ pub struct NodeGroups {
 }
 
 impl NodeGroups {
-    /// Nothing known yet; whether anything is to be kept is for the configuration to say.
-    pub(crate) fn new(config: &SchedulerConfig) -> Self {
-        let mut plugins = config.tiers.iter().flatten();
-        let plugin = plugins.find(|plugin| plugin.spec.name == "nodegroup");
-        let inheritance = plugin.map(|plugin| {
-            let inherits = plugin.gates.is_open(Gate::Hierarchy);
-            if inherits { Inheritance::FromParents } else { Inheritance::None }
-        });
+    /// Nothing known yet; without inheritance no plugin reads groups and nothing is to be kept.
+    pub(crate) fn new(inheritance: Option<Inheritance>) -> Self {
         Self { inheritance, ..Self::default() }
     }
 

@@ -9,7 +9,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::ids::{Name, ObjectKey};
 
-type Map<K> = HashMap<K, Entity, FxBuildHasher>;
+type DirectoryMap<K> = HashMap<K, Entity, FxBuildHasher>;
 
 /// What a job stands for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,7 +37,7 @@ impl fmt::Display for JobKey {
 
 /// Objects of a kind by namespace and name. Namespaces are few: a name alone is half of a key.
 #[derive(Debug, Default)]
-pub struct ByKey(HashMap<Name, Map<Name>, FxBuildHasher>);
+pub struct ByKey(HashMap<Name, DirectoryMap<Name>, FxBuildHasher>);
 
 impl ByKey {
     /// The entity of a key.
@@ -53,7 +53,7 @@ impl ByKey {
         make: impl FnOnce(ObjectKey) -> Entity,
     ) -> Entity {
         if !self.0.contains_key(&key.namespace) {
-            self.0.insert(key.namespace.clone(), Map::default());
+            self.0.insert(key.namespace.clone(), DirectoryMap::default());
         }
         let entry = self.0.get_key_value_mut(&key.namespace);
         let (namespace, names) = entry.expect("it was put there a moment ago");
@@ -82,9 +82,9 @@ impl ByKey {
 #[derive(Debug, Default, Resource)]
 #[expect(missing_docs, reason = "each field maps names of that kind")]
 pub struct Directory {
-    pub nodes: Map<Name>,
+    pub nodes: DirectoryMap<Name>,
     pub tasks: ByKey,
-    pub jobs: Map<JobKey>,
-    pub queues: Map<Name>,
-    pub domains: Map<Name>,
+    pub jobs: DirectoryMap<JobKey>,
+    pub queues: DirectoryMap<Name>,
+    pub domains: DirectoryMap<Name>,
 }

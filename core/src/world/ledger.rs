@@ -1,31 +1,33 @@
-//! Every total of the world, moved in one place: node, neighbours, job, role, queue path and domains.
+//! Every total of the world, moved in one place: node, pod counts, job, role, queue path and domains.
 //!
-//! A task contributes to totals by its status, its node, its request and its marks, and by nothing
+//! A task contributes to totals by its status, its node, its request and what counts it, and by nothing
 //! else. Moving a task therefore means taking its contribution out, changing it, and putting it back
 //! in.
 
-mod seating;
+mod bulk;
+mod domains;
 
-pub(crate) use seating::{Kind, Seat, Seats};
+pub(crate) use bulk::{BulkKey, BulkNodes, BulkPlace};
+pub(crate) use domains::place_domains;
 
 use std::sync::Arc;
 
 use bevy_ecs::entity::Entity;
-use bevy_ecs::prelude::Query;
+use bevy_ecs::prelude::{EntityWorldMut, Query};
 
 use super::budget::{BudgetCounts, Guards};
 use super::cluster::Cluster;
 use super::domain::node_debt;
 use super::job::{JobAllocated, JobCounts, Role};
+use super::job_charge::charge;
 use super::queue::QueueUse;
 use super::rows::{NodeItem, Queue, TaskItem};
-use super::stake::stake;
 use super::symbol::Symbol;
 use super::task::{Assumed, Assumption, Request, TaskStatus};
 use super::volume::{Choice, Pick, UseCounts, VolumeRules};
 use crate::delta::GroupPhase;
-use crate::near::{Marks, Neighbours, Stay};
 use crate::resource::{Lanes, ResourceVec, Tail};
+use crate::world::{CountedBy, PodCounts, Stay};
 
 /// In or out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,11 +72,11 @@ impl Flow {
         };
     }
 
-    fn neighbour(self, neighbours: &mut Neighbours, marks: &Marks, stay: Stay) {
-        for &tally in marks.tallies() {
+    fn neighbour(self, pod_counts: &mut PodCounts, counted_by: &CountedBy, stay: Stay) {
+        for &count_id in counted_by.count_ids() {
             match self {
-                Self::In => neighbours.add(tally, stay),
-                Self::Out => neighbours.remove(tally, stay),
+                Self::In => pod_counts.add(count_id, stay),
+                Self::Out => pod_counts.remove(count_id, stay),
             }
         }
     }
@@ -161,8 +163,8 @@ impl Contribution {
             gated: task.traits.gated,
             stuck: task.timing.stuck,
             request: task.request.clone(),
-            volumes: task.affairs.volumes.rules.clone(),
-            guards: task.affairs.guards.clone(),
+            volumes: task.cold.volumes.rules.clone(),
+            guards: task.cold.guards.clone(),
             guarded: BudgetCounts::of(task.status().0, task.assumed.0),
         }
     }
@@ -216,7 +218,7 @@ impl Cluster<'_, '_> {
         let status = item.status().0;
         let guarded = BudgetCounts::of(status, item.assumed.0);
         let new = Contribution { status, home: item.home(), guarded, ..old.clone() };
-        let moved = item.affairs.volumes.has_wishes() && old.home != new.home;
+        let moved = item.cold.volumes.has_wishes() && old.home != new.home;
         if old.status.is_allocated() && new.status.is_allocated() && old.home == new.home {
             // A place that becomes a bind: nothing but the counts of its job moves.
             self.post_task(&old, Flow::Out);
@@ -233,10 +235,10 @@ impl Cluster<'_, '_> {
         before
     }
 
-    /// Puts the job onto the agenda.
+    /// Puts the job onto the list of active jobs.
     fn note_job(&mut self, job: Option<Entity>) {
         if let Some(job) = job {
-            self.agenda.note(job);
+            self.active_jobs.note(job);
         }
     }
 
@@ -287,8 +289,8 @@ impl Cluster<'_, '_> {
             flow.pair(&mut node.unasked.0, contribution.request.unasked);
         }
         let (releasing, pipelined) = (&node.releasing.0, &node.pipelined.0);
-        *node.oddities = node.oddities.with_room(releasing, pipelined, node.unasked.0);
-        flow.neighbour(&mut node.neighbours, &contribution.request.marks, charge.stay());
+        *node.flags = node.flags.with_room(releasing, pipelined, node.unasked.0);
+        flow.neighbour(&mut node.pod_counts, &contribution.request.counted_by, charge.stay());
         if let Some(volumes) = &contribution.volumes {
             for &(driver, count) in &volumes.attach {
                 charge_count(&mut node.attachments.entry(driver).counts, charge, count, flow);
@@ -334,11 +336,11 @@ impl Cluster<'_, '_> {
     pub(crate) fn settle(&mut self, job: Option<Entity>) {
         let Some(entity) = job else { return };
         let Ok(mut job) = self.jobs.get_mut(entity) else { return };
-        self.agenda.note(entity);
+        self.active_jobs.note(entity);
         let queue = job.spec.queue;
-        let now = stake(&job.spec, &job.counts, &job.held);
-        let before = std::mem::replace(&mut job.stake.0, now);
-        post_queue_path(&mut self.queues, queue, &before, &job.stake.0);
+        let now = charge(&job.spec, &job.counts, &job.held);
+        let before = std::mem::replace(&mut job.charge.0, now);
+        post_queue_path(&mut self.queues, queue, &before, &job.charge.0);
     }
 
     /// Replaces what a node offers and moves every total that counts it.
@@ -379,11 +381,18 @@ impl Cluster<'_, '_> {
 
     fn flow_job(&mut self, job: Entity, flow: Flow) {
         let Ok(job) = self.jobs.get(job) else { return };
-        let (queue, stake, nothing) = (job.spec.queue, job.stake.0.clone(), QueueUse::default());
+        let (queue, charge, nothing) = (job.spec.queue, job.charge.0.clone(), QueueUse::default());
         match flow {
-            Flow::In => post_queue_path(&mut self.queues, queue, &nothing, &stake),
-            Flow::Out => post_queue_path(&mut self.queues, queue, &stake, &nothing),
+            Flow::In => post_queue_path(&mut self.queues, queue, &nothing, &charge),
+            Flow::Out => post_queue_path(&mut self.queues, queue, &charge, &nothing),
         }
+    }
+}
+
+/// Forgets what a queue uses, before its jobs are attached to the new tree of queues.
+pub(crate) fn clear_usage(queue: &mut EntityWorldMut<'_>) {
+    if let Some(mut usage) = queue.get_mut::<QueueUse>() {
+        *usage = QueueUse::default();
     }
 }
 
@@ -421,7 +430,7 @@ fn replace(total: &mut Lanes, (before, after): (Lanes, Lanes)) {
 }
 
 /// Does a task in that status hold something of its node's group, for now or later?
-pub(super) fn holds_of_group(status: TaskStatus) -> bool {
+pub(crate) fn holds_of_group(status: TaskStatus) -> bool {
     status.is_allocated() || status == TaskStatus::Pipelined
 }
 

@@ -6,64 +6,73 @@
 
 mod symbol;
 mod names;
-mod moment;
+mod option_time;
+mod class_id;
+mod pod_counts;
+mod label_index;
+mod selector;
 mod node;
-mod oddities;
+mod node_flags;
 mod task;
 mod job;
 mod queue;
-mod stake;
+mod job_charge;
 mod quota;
 mod podset;
 mod reservation;
 mod domain;
-mod knots;
+mod domain_tree;
 mod volume;
-mod rare;
-mod affairs;
+mod cold;
+mod task_cold;
 mod rows;
-mod agenda;
+mod active_jobs;
 mod index;
 mod groups;
 mod budget;
-mod around;
+mod cluster_facts;
+mod set_aside;
+mod exclusion;
 mod cluster;
 mod ledger;
-mod audit;
-mod fingerprint;
-mod view;
 
-pub use affairs::Affairs;
-pub use agenda::{Agenda, AgendaMark};
-pub use around::{Around, Images};
-pub(crate) use audit::group_uses;
-pub use audit::{audit, audit_reservations};
+use bevy_ecs::prelude::World;
+
+pub use active_jobs::{ActiveJobs, ActiveMark};
 pub use budget::{Budget, BudgetCounts, BudgetId, Budgets, Guards};
+pub use class_id::{ClassId, Reads};
 pub use cluster::Cluster;
 pub(crate) use cluster::totals_of;
+pub use cluster_facts::{ClusterFacts, Images};
+pub use cold::{Cold, Empty};
 pub use domain::{DomainIndex, DomainSpec, DomainSpot, DomainTotals, node_debt};
-pub use fingerprint::fingerprint;
+pub use domain_tree::{DomainTree, DomainView};
+pub use exclusion::{Exclusion, Obstacle};
 pub use groups::{Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups};
 pub use index::{ByKey, Directory, JobKey};
 pub use job::{
     JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobMembers, JobOverdue,
     JobSpec, JobVerdict, READY, Role, SubGroup,
 };
-pub use knots::{DomainView, Knots};
-pub(crate) use ledger::{Kind, Seat, Seats};
-pub use moment::Moment;
-pub use names::{Names, PriorityClasses};
-pub use node::{
-    Allocatable, ChangeLog, ClusterTotals, ClusterUse, DomainPath, Idle, LogMark, NodeColumns,
-    NodeIdentity, NodePlace, NodeRules, NodeTails, NodeTaint, Pipelined, Releasing, Tenants,
-    Unasked, Used,
+pub(crate) use job_charge::charge;
+pub use job_charge::{JobCharge, lacking};
+pub(crate) use label_index::{LabelIndex, has_labels, label_value};
+pub(crate) use ledger::{
+    BulkKey, BulkNodes, BulkPlace, clear_usage, holds_of_group, place_domains,
 };
-pub use oddities::Oddities;
+pub use names::{Names, PriorityClasses};
+pub(crate) use node::is_vacant;
+pub use node::{
+    ChangeLog, ClusterTotals, ClusterUse, DomainPath, LogMark, NodeColumns, NodeIdentity,
+    NodePlace, NodeRules, NodeTails, NodeTaint,
+};
+pub use node_flags::NodeFlags;
+pub use option_time::OptionTime;
+pub use pod_counts::{CountId, CountedBy, PodCounts, Presence, Stay};
 pub use podset::PodSets;
 pub use queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse, WHOLE_SHARE};
 pub(crate) use quota::amount;
 pub use quota::{Quota, Quotas};
-pub use rare::{Nothing, Rare};
 pub(crate) use reservation::End;
 pub use reservation::{
     Annotated, Mirror, Nomination, Reservation, Reservations, Said, Say, Timing,
@@ -72,16 +81,33 @@ pub use rows::{
     Domain, DomainItem, DomainReadOnlyItem, Job, JobItem, JobReadOnlyItem, Node, NodeItem,
     NodeReadOnlyItem, Queue, QueueItem, QueueReadOnlyItem, Task, TaskItem, TaskReadOnlyItem,
 };
-pub use stake::{JobStake, lacking};
+pub use selector::{Matcher, ToleranceSet};
+pub(crate) use set_aside::SetAside;
 pub use symbol::{Symbol, Symbols};
 pub use task::{
-    Asked, Assumed, Assumption, Labels, LastTransaction, Membership, Observed, Request,
-    TaskIdentity, TaskPriority, TaskStatus, TaskTraits, ToldWait, status_of,
+    Asked, Assumed, Assumption, Labels, LastTransaction, Membership, Observed, ReportedWait,
+    Request, TaskIdentity, TaskPriority, TaskStatus, TaskTraits, status_of,
 };
-pub(crate) use view::{Wait, view_queue};
-pub use view::{census, jobs, pods, queues};
+pub use task_cold::TaskCold;
 pub use volume::{
     Attachment, Attachments, Pick, Pin, SharedId, Spot, TaskVolumes, UseCounts, VolumeNeeds,
     VolumeRules, Volumes, Wish,
 };
 pub(crate) use volume::{Choice, Claimant, Resolved, holds};
+
+/// Makes the resources of this room, as they are before anything is known.
+pub(crate) fn init(world: &mut World) {
+    world.init_resource::<Directory>();
+    world.init_resource::<Symbols>();
+    world.init_resource::<PriorityClasses>();
+    world.init_resource::<DomainIndex>();
+    world.init_resource::<ClusterTotals>();
+    world.init_resource::<ClusterUse>();
+    world.init_resource::<Quotas>();
+    world.init_resource::<ChangeLog>();
+    world.init_resource::<ActiveJobs>();
+    world.init_resource::<Volumes>();
+    world.init_resource::<Budgets>();
+    world.init_resource::<PodSets>();
+    world.init_resource::<SetAside>();
+}

@@ -1,17 +1,17 @@
 //! Columns of a node: room in lanes, and what rules read of it.
 
 use bevy_ecs::entity::Entity;
-use bevy_ecs::prelude::{Component, Resource};
+use bevy_ecs::prelude::{Component, EntityRef, Resource};
 use bytemuck::TransparentWrapper;
 
-use super::oddities::Oddities;
+use super::node_flags::NodeFlags;
 use super::rows::{NodeContiguousItem, NodeReadOnlyContiguousItem};
 use super::symbol::Symbol;
 use super::volume::Attachments;
 use crate::delta::TaintEffect;
 use crate::ids::Name;
-use crate::near::Neighbours;
 use crate::resource::{Lanes, ResourceVec, Tail};
+use crate::world::PodCounts;
 
 /// Name of a node, and whether the object is there: a node that pods name before it is seen, or
 /// after it is gone, is known but absent, with no room and closed to every task.
@@ -71,7 +71,7 @@ macro_rules! lane_column {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component, TransparentWrapper)]
         #[repr(transparent)]
-        pub struct $name(pub Lanes);
+        pub struct $name(pub(super) Lanes);
     };
 }
 
@@ -99,27 +99,33 @@ lane_column!(
 /// The five amounts above for dimensions beyond the hot lanes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
 pub struct NodeTails {
-    /// Tail of [`Allocatable`].
+    /// Tail of `Allocatable`.
     pub allocatable: Tail,
-    /// Tail of [`Idle`].
+    /// Tail of `Idle`.
     pub idle: Tail,
-    /// Tail of [`Used`].
+    /// Tail of `Used`.
     pub used: Tail,
-    /// Tail of [`Releasing`].
+    /// Tail of `Releasing`.
     pub releasing: Tail,
-    /// Tail of [`Pipelined`].
+    /// Tail of `Pipelined`.
     pub pipelined: Tail,
 }
 
 /// What tasks on the node count for above what they ask: milli-cpu and bytes of memory that scores
 /// assume for containers without request. It takes no room.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
-pub struct Unasked(pub [i64; 2]);
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component, TransparentWrapper)]
+#[repr(transparent)]
+pub struct Unasked(pub(super) [i64; 2]);
 
 /// How many tasks are on the node, leaving, awaited and ended ones included: it is known as long as
 /// any of them is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
-pub struct Tenants(pub u32);
+pub struct Tenants(pub(super) u32);
+
+/// Is no task on the node, or held, awaited or ended there?
+pub(crate) fn is_vacant(node: EntityRef<'_>) -> bool {
+    node.get::<Tenants>().is_none_or(|tenants| tenants.0 == 0)
+}
 
 /// The domains the node belongs to, closest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
@@ -133,15 +139,15 @@ pub struct NodeColumns<'a> {
     pub identities: &'a [NodeIdentity],
     pub places: &'a [NodePlace],
     pub rules: &'a [NodeRules],
-    pub oddities: &'a [Oddities],
+    pub flags: &'a [NodeFlags],
     pub allocatable: &'a [Lanes],
     pub idle: &'a [Lanes],
     pub used: &'a [Lanes],
     pub releasing: &'a [Lanes],
     pub pipelined: &'a [Lanes],
     pub tails: &'a [NodeTails],
-    pub unasked: &'a [Unasked],
-    pub neighbours: &'a [Neighbours],
+    pub unasked: &'a [[i64; 2]],
+    pub pod_counts: &'a [PodCounts],
     pub attachments: &'a [Attachments],
 }
 
@@ -152,7 +158,7 @@ impl<'a> NodeColumns<'a> {
         identities: &[],
         places: &[],
         rules: &[],
-        oddities: &[],
+        flags: &[],
         allocatable: &[],
         idle: &[],
         used: &[],
@@ -160,7 +166,7 @@ impl<'a> NodeColumns<'a> {
         pipelined: &[],
         tails: &[],
         unasked: &[],
-        neighbours: &[],
+        pod_counts: &[],
         attachments: &[],
     };
 
@@ -183,15 +189,15 @@ impl<'a> NodeColumns<'a> {
             identities: table.identity,
             places: table.place,
             rules: table.rules,
-            oddities: table.oddities,
+            flags: table.flags,
             allocatable: Allocatable::peel_slice(table.allocatable),
             idle: Idle::peel_slice(table.idle),
             used: Used::peel_slice(table.used),
             releasing: Releasing::peel_slice(table.releasing),
             pipelined: Pipelined::peel_slice(table.pipelined),
             tails: table.tails,
-            unasked: table.unasked,
-            neighbours: table.neighbours,
+            unasked: Unasked::peel_slice(table.unasked),
+            pod_counts: table.pod_counts,
             attachments: table.attachments,
         }
     }
@@ -203,15 +209,15 @@ impl<'a> NodeColumns<'a> {
             identities: &table.identity,
             places: &table.place,
             rules: &table.rules,
-            oddities: &table.oddities,
+            flags: &table.flags,
             allocatable: Allocatable::peel_slice(&table.allocatable),
             idle: Idle::peel_slice(&table.idle),
             used: Used::peel_slice(&table.used),
             releasing: Releasing::peel_slice(&table.releasing),
             pipelined: Pipelined::peel_slice(&table.pipelined),
             tails: &table.tails,
-            unasked: &table.unasked,
-            neighbours: &table.neighbours,
+            unasked: Unasked::peel_slice(&table.unasked),
+            pod_counts: &table.pod_counts,
             attachments: &table.attachments,
         }
     }
@@ -234,7 +240,7 @@ impl<'a> NodeColumns<'a> {
             identities: &self.identities[range.clone()],
             places: &self.places[range.clone()],
             rules: &self.rules[range.clone()],
-            oddities: &self.oddities[range.clone()],
+            flags: &self.flags[range.clone()],
             allocatable: &self.allocatable[range.clone()],
             idle: &self.idle[range.clone()],
             used: &self.used[range.clone()],
@@ -242,7 +248,7 @@ impl<'a> NodeColumns<'a> {
             pipelined: &self.pipelined[range.clone()],
             tails: &self.tails[range.clone()],
             unasked: &self.unasked[range.clone()],
-            neighbours: &self.neighbours[range.clone()],
+            pod_counts: &self.pod_counts[range.clone()],
             attachments: &self.attachments[range],
         }
     }
@@ -250,11 +256,18 @@ impl<'a> NodeColumns<'a> {
 
 /// What all present nodes offer together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Resource)]
-pub struct ClusterTotals(pub ResourceVec);
+pub struct ClusterTotals(pub(super) ResourceVec);
+
+impl ClusterTotals {
+    /// What all nodes offer together.
+    pub(crate) fn amounts(&self) -> &ResourceVec {
+        &self.0
+    }
+}
 
 /// What pods take of all nodes together, leaving ones and those of other schedulers included.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Resource)]
-pub struct ClusterUse(pub ResourceVec);
+pub struct ClusterUse(pub(super) ResourceVec);
 
 /// Node rows in the order they changed. A reader remembers how far it has read and later looks only
 /// at what was written since; when nodes come or go rows are renumbered and a new epoch begins.

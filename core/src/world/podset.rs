@@ -11,20 +11,20 @@ use crate::delta::{
     PodOwner, PodSelector, PodSetFacts, PodSetKind, PodSetRef, Requirement, SelectorPart,
 };
 use crate::ids::Name;
-use crate::near::{LabelIndex, has_labels};
+use crate::world::{LabelIndex, has_labels};
 
-type Map<K, V> = HashMap<K, V, FxBuildHasher>;
+type PodSetMap<K, V> = HashMap<K, V, FxBuildHasher>;
 
 /// Every set, by namespace: a pod belongs only with pods of its own.
 #[derive(Debug, Default, Resource)]
 pub struct PodSets {
-    inside: Map<Name, Sets>,
+    inside: PodSetMap<Name, Sets>,
 }
 
 /// The sets of a namespace.
 #[derive(Debug, Default)]
 struct Sets {
-    selectors: Map<(PodSetKind, Name), Box<[Requirement]>>,
+    selectors: PodSetMap<(PodSetKind, Name), Box<[Requirement]>>,
     /// Names of Services by a label they select by; controllers are named by their pods.
     services: LabelIndex<Name>,
 }
@@ -64,7 +64,7 @@ impl PodSets {
 
     /// The pods that one with these labels and this owner belongs together with: those that all
     /// Services that select it select, too, and its owner besides. None if nobody says so.
-    pub(crate) fn kin(
+    pub(crate) fn default_spread(
         &self,
         namespace: &Name,
         labels: &[(Name, Name)],
@@ -118,11 +118,15 @@ mod tests {
     }
 
     /// What a pod of the namespace belongs together by, as text.
-    fn kin(sets: &PodSets, labels: &[(&str, &str)], owner: Option<(PodSetKind, &str)>) -> String {
+    fn default_spread(
+        sets: &PodSets,
+        labels: &[(&str, &str)],
+        owner: Option<(PodSetKind, &str)>,
+    ) -> String {
         let labels: Vec<(Name, Name)> =
             labels.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
         let owner = owner.map(|(kind, name)| PodOwner { kind, name: name.into() });
-        let selector = sets.kin(&"ns".into(), &labels, owner.as_ref());
+        let selector = sets.default_spread(&"ns".into(), &labels, owner.as_ref());
         let parts = selector.iter().flat_map(|selector| &selector.0);
         let wants = parts.flat_map(|part| part.labels.iter().flatten());
         let wants: Vec<String> =
@@ -140,13 +144,25 @@ mod tests {
         sets.set(set(Service, "tier", &[is("app", "web"), is("tier", "front")]));
         sets.set(set(ReplicaSet, "web-1", &[is("app", "web"), is("hash", "1")]));
         let front = [("app", "web"), ("tier", "front")];
-        assert_eq!(kin(&sets, &[("app", "web")], None), "app=web");
-        assert_eq!(kin(&sets, &front, None), "app=web tier=front");
-        assert_eq!(kin(&sets, &front, Some((ReplicaSet, "web-1"))), "app=web hash=1 tier=front");
-        assert_eq!(kin(&sets, &front, Some((StatefulSet, "web-1"))), "app=web tier=front");
-        assert_eq!(kin(&sets, &[("app", "x")], Some((ReplicaSet, "web-1"))), "app=web hash=1");
-        assert_eq!(kin(&sets, &[("app", "x")], None), "");
-        assert_eq!(sets.kin(&"other".into(), &[("app".into(), "web".into())], None), None);
+        assert_eq!(default_spread(&sets, &[("app", "web")], None), "app=web");
+        assert_eq!(default_spread(&sets, &front, None), "app=web tier=front");
+        assert_eq!(
+            default_spread(&sets, &front, Some((ReplicaSet, "web-1"))),
+            "app=web hash=1 tier=front"
+        );
+        assert_eq!(
+            default_spread(&sets, &front, Some((StatefulSet, "web-1"))),
+            "app=web tier=front"
+        );
+        assert_eq!(
+            default_spread(&sets, &[("app", "x")], Some((ReplicaSet, "web-1"))),
+            "app=web hash=1"
+        );
+        assert_eq!(default_spread(&sets, &[("app", "x")], None), "");
+        assert_eq!(
+            sets.default_spread(&"other".into(), &[("app".into(), "web".into())], None),
+            None
+        );
     }
 
     #[test]
@@ -157,8 +173,8 @@ mod tests {
         sets.set(old.clone());
         assert_eq!(sets.set(old.clone()), None, "told twice");
         assert!(sets.set(set(Service, "web", &[is("app", "api")])).is_some());
-        assert_eq!(kin(&sets, &[("app", "web")], None), "");
-        assert_eq!(kin(&sets, &[("app", "api")], None), "app=api");
+        assert_eq!(default_spread(&sets, &[("app", "web")], None), "");
+        assert_eq!(default_spread(&sets, &[("app", "api")], None), "app=api");
         assert!(sets.remove(&old.set).is_some() && sets.inside.is_empty());
         assert_eq!(sets.remove(&old.set), None);
     }

@@ -3,9 +3,10 @@
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Component;
 
-use crate::delta::{NodeGroupFacts, QueueState};
+use crate::delta::NodeGroupFacts;
 use crate::ids::{Name, TimeMs};
 use crate::resource::{Dim, Limits, ResourceList, ResourceVec};
+use crate::status::QueueState;
 
 /// Name of the queue, and whether the object is there.
 #[derive(Clone, Debug, Component)]
@@ -80,7 +81,7 @@ pub struct QueueUse {
     /// Requests of all tasks that hold room, have it held or wait for it.
     pub requested: ResourceVec,
     /// What admitted jobs were promised and do not hold yet: see
-    /// [`JobStake`](super::JobStake).
+    /// [`JobCharge`](super::JobCharge).
     pub inqueue: ResourceVec,
     /// What jobs hold beyond their `minResources`.
     pub elastic: ResourceVec,
@@ -91,8 +92,15 @@ impl QueueUse {
     pub(super) const FIELDS: usize = 5;
 
     /// Every total, in the order of declaration.
-    pub(super) fn fields(&self) -> [&ResourceVec; Self::FIELDS] {
+    pub(crate) fn fields(&self) -> [&ResourceVec; Self::FIELDS] {
         [&self.allocated, &self.reserved, &self.requested, &self.inqueue, &self.elastic]
+    }
+
+    /// Adds what somebody else uses.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (total, part) in self.fields_mut().into_iter().zip(other.fields()) {
+            total.add(part);
+        }
     }
 
     /// The same, to write.

@@ -10,7 +10,7 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Component, Resource};
 
 use super::cluster::{Cluster, row_of};
-use super::moment::Moment;
+use super::option_time::OptionTime;
 use super::task::{Assumption, LastTransaction};
 use crate::config::PipelineConfig;
 use crate::ids::TimeMs;
@@ -38,11 +38,11 @@ pub struct Nomination(pub Option<Reservation>);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
 pub struct Timing {
     /// It is seen to run since then.
-    pub running: Moment,
+    pub running: OptionTime,
     /// The call about it must be answered by then.
-    pub answer_by: Moment,
+    pub answer_by: OptionTime,
     /// It has been leaving its node since then.
-    pub leaving: Moment,
+    pub leaving: OptionTime,
     /// Room was held on its node until the deadline and it did not leave: what it takes is no longer
     /// counted as room to come.
     pub stuck: bool,
@@ -172,18 +172,18 @@ impl Cluster<'_, '_> {
         let since = self.reservations.now;
         let until = self.reservations.end_of_patience(task);
         let Ok(mut item) = self.tasks.get_mut(task) else { return };
-        debug_assert!(item.affairs.nomination.0.is_none(), "the old record was ended first");
-        item.affairs.nomination = Nomination(Some(Reservation { node, since, until, evicted }));
+        debug_assert!(item.cold.nomination.0.is_none(), "the old record was ended first");
+        item.cold.nomination = Nomination(Some(Reservation { node, since, until, evicted }));
         self.reservations.touch(task);
     }
 
     /// Ends the record of a task, if it has one.
     pub(crate) fn end_reservation(&mut self, task: Entity, end: End) {
         let Ok(mut item) = self.tasks.get_mut(task) else { return };
-        if item.affairs.nomination.0.is_none() {
+        if item.cold.nomination.0.is_none() {
             return;
         }
-        item.affairs.nomination.0 = None;
+        item.cold.nomination.0 = None;
         let counts = &mut self.reservations.counts;
         match end {
             End::Confirmed => counts.confirmed += 1,
@@ -206,12 +206,12 @@ impl Cluster<'_, '_> {
         let Ok(mut tables) = tasks.contiguous_iter_mut() else { return };
         let Some(mut tasks) = tables.next() else { return };
         let timings = tasks.timing.bypass_change_detection();
-        let affairs = tasks.affairs.bypass_change_detection();
+        let cold = tasks.cold.bypass_change_detection();
         for task in waiting {
             let row = row_of(entities, task);
             timings[row].answer_by = reservations.end_of_patience(task).into();
-            if affairs[row].last.0.is_some() {
-                affairs[row].last = LastTransaction(None);
+            if cold[row].last.0.is_some() {
+                cold[row].last = LastTransaction(None);
             }
         }
     }
@@ -239,7 +239,7 @@ impl Cluster<'_, '_> {
         while let Some(&(until, task)) = self.reservations.due.front() {
             let open = self.tasks.get(task).is_ok_and(|task| {
                 task.timing.answer_by == until.into()
-                    || task.affairs.nomination.0.is_some_and(|record| record.until == until)
+                    || task.cold.nomination.0.is_some_and(|record| record.until == until)
             });
             if open {
                 return Some(until);
@@ -257,7 +257,7 @@ impl Cluster<'_, '_> {
     /// single refusal. After that the task goes where it can.
     pub(crate) fn bind_refused(&mut self, task: Entity) {
         let (now, item) = (self.reservations.now, self.task(task));
-        let (record, job) = (item.affairs.nomination.0, item.membership.job);
+        let (record, job) = (item.cold.nomination.0, item.membership.job);
         let Some(Assumption::Binding(node)) = item.assumed.0 else { return };
         let (mut failures, mut others) = (0, 0);
         if let Some(mut job) = job.map(|job| self.job_mut(job)) {
@@ -278,7 +278,7 @@ impl Cluster<'_, '_> {
             (true, Some(_)) => self.reservations.touch(task),
         }
         if let Ok(mut item) = self.tasks.get_mut(task) {
-            item.timing.answer_by = Moment::NONE;
+            item.timing.answer_by = OptionTime::NONE;
         }
     }
 

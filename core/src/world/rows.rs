@@ -1,31 +1,35 @@
 //! Every kind of entity with all its columns, as queries hand them out.
 #![expect(missing_docs, reason = "each field is the column of that name; the derive adds others")]
 
+use bevy_ecs::bundle::Bundle;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::query::QueryData;
 
-use super::affairs::Affairs;
+use super::cold::Cold;
 use super::domain::{DomainSpec, DomainSpot, DomainTotals};
+use super::index::JobKey;
 use super::job::{
     JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobMembers, JobOverdue,
     JobSpec, JobVerdict,
 };
+use super::job_charge::JobCharge;
 use super::node::{
     Allocatable, DomainPath, Idle, NodeIdentity, NodePlace, NodeRules, NodeTails, Pipelined,
     Releasing, Tenants, Unasked, Used,
 };
-use super::oddities::Oddities;
+use super::node_flags::NodeFlags;
 use super::queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse};
-use super::rare::Rare;
 use super::reservation::Timing;
-use super::stake::JobStake;
+use super::symbol::Symbol;
 use super::task::{
     Assumed, Labels, Membership, Observed, Request, TaskIdentity, TaskPriority, TaskStatus,
     TaskTraits, status_of,
 };
+use super::task_cold::TaskCold;
 use super::volume::Attachments;
-use crate::near::Neighbours;
-use crate::resource::ResourceVec;
+use crate::ids::{Name, ObjectKey, TimeMs};
+use crate::resource::{Lanes, ResourceVec};
+use crate::world::PodCounts;
 
 /// A node with all its columns.
 #[derive(QueryData)]
@@ -35,18 +39,115 @@ pub struct Node {
     pub identity: &'static mut NodeIdentity,
     pub place: &'static mut NodePlace,
     pub rules: &'static mut NodeRules,
-    pub oddities: &'static mut Oddities,
-    pub allocatable: &'static mut Allocatable,
-    pub idle: &'static mut Idle,
-    pub used: &'static mut Used,
-    pub releasing: &'static mut Releasing,
-    pub pipelined: &'static mut Pipelined,
-    pub tails: &'static mut NodeTails,
-    pub unasked: &'static mut Unasked,
-    pub tenants: &'static mut Tenants,
+    pub flags: &'static mut NodeFlags,
+    pub(super) allocatable: &'static mut Allocatable,
+    pub(super) idle: &'static mut Idle,
+    pub(super) used: &'static mut Used,
+    pub(super) releasing: &'static mut Releasing,
+    pub(super) pipelined: &'static mut Pipelined,
+    pub(super) tails: &'static mut NodeTails,
+    pub(super) unasked: &'static mut Unasked,
+    pub(super) tenants: &'static mut Tenants,
     pub domains: &'static mut DomainPath,
-    pub neighbours: &'static mut Neighbours,
-    pub attachments: &'static mut Attachments,
+    pub(super) pod_counts: &'static mut PodCounts,
+    pub(super) attachments: &'static mut Attachments,
+}
+
+impl Node {
+    /// The columns of a node nobody has seen yet: no room, and closed to every task.
+    pub(crate) fn columns(name: Name) -> impl Bundle {
+        let identity = NodeIdentity { name, present: false };
+        let room = (
+            Allocatable::default(),
+            Idle::default(),
+            Used::default(),
+            Releasing::default(),
+            Pipelined::default(),
+            NodeTails::default(),
+            Unasked::default(),
+        );
+        let place = (NodePlace::default(), Tenants::default(), DomainPath::default());
+        let on_it = (PodCounts::default(), Attachments::default());
+        (identity, NodeRules::default(), NodeFlags::ABSENT, on_it, room, place)
+    }
+}
+
+impl NodeItem<'_, '_> {
+    /// Is this what it offers?
+    pub(crate) fn offers(&self, offer: &ResourceVec) -> bool {
+        self.allocatable.0 == offer.hot && self.tails.allocatable == offer.tail
+    }
+
+    /// Replaces how many volumes of each driver it can attach; says whether that changed anything.
+    pub(crate) fn set_attach_limits(
+        &mut self,
+        limits: impl Iterator<Item = (Symbol, u32)>,
+    ) -> bool {
+        let mut attachments = self.attachments.clone();
+        attachments.0.iter_mut().for_each(|entry| entry.limit = None);
+        for (driver, limit) in limits {
+            attachments.entry(driver).limit = Some(limit);
+        }
+        attachments.prune();
+        let changed = *self.attachments != attachments;
+        if changed {
+            *self.attachments = attachments;
+        }
+        changed
+    }
+}
+
+/// What the ledger keeps of a node; nobody else writes it.
+impl<'w> NodeReadOnlyItem<'w, '_> {
+    /// What the node offers in all.
+    pub fn allocatable(&self) -> &'w Lanes {
+        &self.allocatable.0
+    }
+
+    /// What it offers less what is used.
+    pub fn idle(&self) -> &'w Lanes {
+        &self.idle.0
+    }
+
+    /// What tasks on it take, leaving ones included.
+    pub fn used(&self) -> &'w Lanes {
+        &self.used.0
+    }
+
+    /// The part of what is used whose tasks are leaving.
+    pub fn releasing(&self) -> &'w Lanes {
+        &self.releasing.0
+    }
+
+    /// What is held for tasks that wait for it.
+    pub fn pipelined(&self) -> &'w Lanes {
+        &self.pipelined.0
+    }
+
+    /// The same five beyond the hot lanes.
+    pub fn tails(&self) -> &'w NodeTails {
+        self.tails
+    }
+
+    /// What its tasks count for above what they ask.
+    pub fn unasked(&self) -> [i64; 2] {
+        self.unasked.0
+    }
+
+    /// How many tasks are on it, leaving, awaited and ended ones included.
+    pub fn tenants(&self) -> u32 {
+        self.tenants.0
+    }
+
+    /// Its pods by what inter-pod rules count.
+    pub fn pod_counts(&self) -> &'w PodCounts {
+        self.pod_counts
+    }
+
+    /// Its volumes by driver.
+    pub fn attachments(&self) -> &'w Attachments {
+        self.attachments
+    }
 }
 
 /// A task with all its columns.
@@ -63,7 +164,7 @@ pub struct Task {
     pub observed: &'static mut Observed,
     pub assumed: &'static mut Assumed,
     pub timing: &'static mut Timing,
-    pub affairs: &'static mut Rare<Affairs>,
+    pub cold: &'static mut Cold<TaskCold>,
 }
 
 impl TaskItem<'_, '_> {
@@ -95,6 +196,23 @@ impl TaskReadOnlyItem<'_, '_> {
     }
 }
 
+impl Task {
+    /// The columns of a pod that has only been named.
+    pub(crate) fn columns(key: ObjectKey) -> impl Bundle {
+        let identity = TaskIdentity {
+            key,
+            uid: Name::default(),
+            version: None,
+            created: TimeMs::default(),
+            index: 0,
+        };
+        let facts = (identity, TaskTraits::default(), TaskPriority::default());
+        let place = (Membership::default(), Labels::default());
+        let state = (Observed::default(), Assumed::default(), Timing::default());
+        (facts, Request::default(), place, state, Cold::<TaskCold>::default())
+    }
+}
+
 /// A job with all its columns.
 #[derive(QueryData)]
 #[query_data(mutable)]
@@ -102,14 +220,77 @@ pub struct Job {
     pub entity: Entity,
     pub identity: &'static mut JobIdentity,
     pub spec: &'static mut JobSpec,
-    pub counts: &'static mut JobCounts,
-    pub held: &'static mut JobAllocated,
-    pub stake: &'static mut JobStake,
+    pub(super) counts: &'static mut JobCounts,
+    pub(super) held: &'static mut JobAllocated,
+    pub(super) charge: &'static mut JobCharge,
     pub overdue: &'static mut JobOverdue,
     pub members: &'static mut JobMembers,
     pub verdict: &'static mut JobVerdict,
     pub backoff: &'static mut JobBackoff,
     pub evictions: &'static mut JobEvictions,
+}
+
+impl Job {
+    /// The columns of a job without object and members, in that queue.
+    pub(crate) fn columns(key: JobKey, queue: Entity) -> impl Bundle {
+        let identity = JobIdentity {
+            key,
+            uid: Name::default(),
+            created: TimeMs::default(),
+            present: false,
+            announced: None,
+        };
+        let totals = (JobCounts::default(), JobAllocated::default(), JobCharge::default());
+        let state = (JobVerdict::default(), JobBackoff::default(), JobEvictions::default());
+        let members = (JobMembers::default(), JobOverdue::default());
+        (identity, JobSpec::empty(queue), totals, members, state)
+    }
+}
+
+/// What the ledger keeps of a job; nobody else writes it.
+impl<'w> JobReadOnlyItem<'w, '_> {
+    /// Its tasks by status, role and sub-group.
+    pub fn counts(&self) -> &'w JobCounts {
+        self.counts
+    }
+
+    /// What its tasks hold and ask for.
+    pub fn held(&self) -> &'w JobAllocated {
+        self.held
+    }
+
+    /// What it adds to the totals of its queues.
+    pub fn charge(&self) -> &'w JobCharge {
+        self.charge
+    }
+}
+
+impl JobItem<'_, '_> {
+    /// The index of a role, a new one if it was never met.
+    pub(crate) fn join_role(&mut self, name: &Name) -> u16 {
+        self.counts.role(name)
+    }
+
+    /// The index of a sub-group, a new one if it was never met.
+    pub(crate) fn join_subgroup(&mut self, policy: u16, values: Vec<Name>) -> u16 {
+        self.counts.subgroup(policy, values)
+    }
+
+    /// Replaces the minimum of every role; one that is not named has none.
+    pub(crate) fn set_role_minimums(&mut self, minimums: &[(Name, u32)]) {
+        for role in &mut self.counts.roles {
+            role.min = 0;
+        }
+        for (name, min) in minimums {
+            let role = self.counts.role(name);
+            self.counts.roles[usize::from(role)].min = *min;
+        }
+    }
+
+    /// Forgets its sub-groups; none of its tasks contributes to any total meanwhile.
+    pub(crate) fn clear_subgroups(&mut self) {
+        self.counts.subgroups.clear();
+    }
 }
 
 /// A queue with all its columns.
@@ -119,9 +300,26 @@ pub struct Queue {
     pub entity: Entity,
     pub identity: &'static mut QueueIdentity,
     pub spec: &'static mut QueueSpec,
-    pub usage: &'static mut QueueUse,
+    pub(super) usage: &'static mut QueueUse,
     pub deserved: &'static mut QueueDeserved,
     pub terms: &'static mut QueueTerms,
+}
+
+impl Queue {
+    /// The columns of a queue nobody has seen yet.
+    pub(crate) fn columns(name: Name) -> impl Bundle {
+        let identity =
+            QueueIdentity { uid: name.clone(), name, created: TimeMs::default(), present: false };
+        let state = (QueueUse::default(), QueueDeserved::default(), QueueTerms::default());
+        (identity, QueueSpec::default(), state)
+    }
+}
+
+impl<'w> QueueReadOnlyItem<'w, '_> {
+    /// What it and its children use, want and were promised; written by the ledger alone.
+    pub fn usage(&self) -> &'w QueueUse {
+        self.usage
+    }
 }
 
 /// A domain with all its columns.
@@ -131,5 +329,20 @@ pub struct Domain {
     pub entity: Entity,
     pub spec: &'static mut DomainSpec,
     pub spot: &'static mut DomainSpot,
-    pub totals: &'static mut DomainTotals,
+    pub(super) totals: &'static mut DomainTotals,
+}
+
+impl Domain {
+    /// The columns of a domain that has only been named.
+    pub(crate) fn columns(name: Name) -> impl Bundle {
+        let spec = DomainSpec { name, facts: None };
+        (spec, DomainSpot::default(), DomainTotals::default())
+    }
+}
+
+impl<'w> DomainReadOnlyItem<'w, '_> {
+    /// The sums over its nodes; written by the ledger alone.
+    pub fn totals(&self) -> &'w DomainTotals {
+        self.totals
+    }
 }

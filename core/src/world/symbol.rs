@@ -46,6 +46,11 @@ impl Symbols {
         symbol
     }
 
+    /// The symbol of a text; none if it was never met.
+    pub fn find(&self, text: &str) -> Option<Symbol> {
+        self.by_text.get(text).copied()
+    }
+
     /// The text of a symbol.
     pub fn text(&self, symbol: Symbol) -> &Name {
         &self.texts[symbol.0 as usize]

@@ -7,12 +7,11 @@ use std::sync::{Arc, LazyLock};
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Component;
 
-use crate::class::ClassId;
 use crate::delta::{Ownership, PodPhase, PreemptionPolicy};
 use crate::ids::{Name, ObjectKey, TimeMs};
-use crate::near::Marks;
 use crate::resource::ResourceVec;
 use crate::verdict::Reason;
+use crate::world::{ClassId, CountedBy};
 
 /// Where a task stands. The order is Volcano's and indexes the counts of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -191,7 +190,7 @@ pub struct Asked {
     /// Milli-cpu and bytes of memory that scores count for it above that; zero where no rule reads it.
     pub unasked: [i64; 2],
     /// What other pods count it by.
-    pub marks: Marks,
+    pub counted_by: CountedBy,
 }
 
 impl From<Asked> for Request {
@@ -260,7 +259,7 @@ impl Labels {
 
 /// The condition last told of a waiting task: its reason and the code of why it waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ToldWait(pub Option<(&'static str, Reason)>);
+pub struct ReportedWait(pub Option<(&'static str, Reason)>);
 
 /// The last thing a discarded Statement had in mind for the task: kept for reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,35 +4,31 @@
 //! out or sets against itself. An invalid file prints nothing here: the error lists what is wrong.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use muster_core::config::EvictionMode;
-use muster_core::config::catalog::{self, ArgumentSpec, Support};
 use muster_core::config::{
-    ActionConfig, ArgumentValue, Arguments, Gate, Gates, Persistence, PipelineConfig, PluginConfig,
-    SchedulerConfig, Tuning,
+    ActionConfig, ArgumentSpec, ArgumentValue, Arguments, EvictionMode, Gate, Gates, Persistence,
+    PipelineConfig, Tuning, argument,
 };
-use thiserror::Error;
+use muster_core::policy::{PluginConfig, Registry, SchedulerConfig, Support};
 
-use crate::config::{self, ConfigErrors, Parsed, advice, flags, words};
+use super::CliError;
+use crate::config::{self, Parsed, advice, flags, words};
 
-/// Why the command failed.
-#[derive(Debug, Error)]
-pub enum CheckConfigError {
-    /// The file cannot be read or is not valid; the text lists everything wrong with it.
-    #[error(transparent)]
-    Config(#[from] ConfigErrors),
-    /// The report could not be written.
-    #[error("cannot write the report: {0}")]
-    Write(#[from] io::Error),
+/// Validates a configuration and says in plain words what it does
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  muster check-config volcano-scheduler.conf")]
+pub struct CheckConfigArgs {
+    /// The configuration, in Volcano's file format
+    pub file: PathBuf,
 }
 
 /// What belongs to an action or a plugin stands this far in.
 const INDENT: &str = "      ";
 
 /// Checks the file and writes the report.
-pub fn run(path: &Path, out: &mut dyn Write) -> Result<(), CheckConfigError> {
-    let parsed = config::load(path)?;
+pub fn run(registry: &Registry, path: &Path, out: &mut dyn Write) -> Result<(), CliError> {
+    let parsed = config::load(registry, path)?;
     report(&path.display().to_string(), &parsed, out)?;
     Ok(())
 }
@@ -55,9 +51,9 @@ fn write_actions(config: &SchedulerConfig, out: &mut dyn Write) -> io::Result<()
     for (index, action) in config.actions.iter().enumerate() {
         let ActionConfig { spec, arguments } = action;
         let head = format!("  {}. ", index + 1);
-        let text = format!("{}: {}", marked(spec.name, spec.support), spec.summary);
+        let text = format!("{}: {}", spec.name, spec.summary);
         write_wrapped(&head, &text, INDENT.len(), out)?;
-        write_arguments(spec.arguments, spec.support, arguments, out)?;
+        write_arguments(spec.arguments, Support::Full, arguments, out)?;
     }
     Ok(())
 }
@@ -83,18 +79,18 @@ fn write_plugin(plugin: &PluginConfig, out: &mut dyn Write) -> io::Result<()> {
     let spec = plugin.spec;
     let text = format!("{}: {}", marked(spec.name, spec.support), spec.summary);
     write_wrapped("  - ", &text, INDENT.len(), out)?;
-    let matters = |gate: &&Gate| advice::takes_part(plugin, **gate);
-    let (open, closed): (Vec<&Gate>, Vec<&Gate>) =
-        spec.gates.iter().filter(matters).partition(|gate| plugin.gates.is_open(**gate));
-    let words: Vec<_> = open.iter().map(|gate| flags::of(**gate).words).collect();
+    let minded = spec.gates().into_iter().filter(|&gate| plugin.minds(gate));
+    let (open, closed): (Vec<Gate>, Vec<Gate>) =
+        minded.partition(|&gate| plugin.gates.is_open(gate));
+    let words: Vec<_> = open.iter().map(|&gate| flags::of(gate).words).collect();
     if !words.is_empty() {
         let verb = if spec.support == Support::Planned { "would take" } else { "takes" };
         let text = format!("{verb} part in: {}", words.join(", "));
         write_wrapped(INDENT, &text, INDENT.len() + 2, out)?;
     }
     // What is closed without a flag is Volcano's default and no news.
-    for gate in closed.into_iter().filter(|gate| Gates::default().is_open(**gate)) {
-        let flag = flags::of(*gate);
+    for gate in closed.into_iter().filter(|&gate| Gates::default().is_open(gate)) {
+        let flag = flags::of(gate);
         writeln!(out, "{INDENT}leaves out {} ({}: false)", flag.words, flag.key)?;
     }
     write_arguments(spec.arguments, spec.support, &plugin.arguments, out)
@@ -193,7 +189,7 @@ fn write_arguments(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     for (key, value) in &given.0 {
-        let help = catalog::argument(specs, key).map_or("", |spec| spec.help);
+        let help = argument(specs, key).map_or("", |spec| spec.help);
         let text = format!("{key} = {}: {help}", shown(value));
         write_wrapped(INDENT, &text, INDENT.len() + 2, out)?;
     }
@@ -280,7 +276,7 @@ mod tests {
     use super::*;
 
     fn reported(text: &str) -> String {
-        let parsed = config::parse("conf.yaml", text).unwrap();
+        let parsed = config::parse(&Registry::standard(), "conf.yaml", text).unwrap();
         let mut out = Vec::new();
         report("conf.yaml", &parsed, &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -297,7 +293,9 @@ mod tests {
     #[test]
     fn an_invalid_file_is_an_error_and_prints_nothing() {
         let mut out = Vec::new();
-        let error = run(Path::new("no/such/file.yaml"), &mut out).unwrap_err().to_string();
+        let error = run(&Registry::standard(), Path::new("no/such/file.yaml"), &mut out)
+            .unwrap_err()
+            .to_string();
         assert!(error.starts_with("no/such/file.yaml: cannot be read: "), "{error}");
         assert!(out.is_empty());
     }

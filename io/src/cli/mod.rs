@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
+use muster_core::policy::Registry;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::config::ConfigErrors;
@@ -43,16 +44,8 @@ enum Command {
     Run(Box<run::RunArgs>),
     Simulate(simulate::SimulateArgs),
     Test(test::TestArgs),
-    /// Validates a configuration and says in plain words what it does
-    CheckConfig(CheckConfigArgs),
+    CheckConfig(check_config::CheckConfigArgs),
     Crds(crds::CrdsArgs),
-}
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  muster check-config volcano-scheduler.conf")]
-struct CheckConfigArgs {
-    /// The configuration, in Volcano's file format
-    file: std::path::PathBuf,
 }
 
 /// How a command that did its work came out.
@@ -94,20 +87,20 @@ pub enum CliError {
     Write(#[from] io::Error),
 }
 
-impl From<check_config::CheckConfigError> for CliError {
-    fn from(error: check_config::CheckConfigError) -> Self {
-        match error {
-            check_config::CheckConfigError::Config(errors) => Self::Config(errors),
-            check_config::CheckConfigError::Write(error) => Self::Write(error),
-        }
-    }
+/// Reads the command line and runs it, with what this version has.
+pub fn main() -> ExitCode {
+    main_with(Registry::standard())
 }
 
-/// Reads the command line and runs it.
-pub fn main() -> ExitCode {
+/// The same with plugins of others: every command knows them as it knows our own.
+pub fn main_with(registry: Registry) -> ExitCode {
+    if let Err(old_cpu) = crate::cpu::check() {
+        eprintln!("muster: {old_cpu}");
+        return ExitCode::from(2);
+    }
     let cli = Cli::parse();
     let mut out = BufWriter::new(io::stdout().lock());
-    let result = carry_out(cli.command, &mut out);
+    let result = carry_out(cli.command, registry, &mut out);
     let result = result.and_then(|outcome| Ok(out.flush().map(|()| outcome)?));
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -124,13 +117,17 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn carry_out(command: Command, out: &mut dyn Write) -> Result<Outcome, CliError> {
+fn carry_out(
+    command: Command,
+    registry: Registry,
+    out: &mut dyn Write,
+) -> Result<Outcome, CliError> {
     match command {
-        Command::Run(args) => run::run(&args),
-        Command::Simulate(args) => simulate::run(&args, out),
-        Command::Test(args) => test::run(&args, out),
+        Command::Run(args) => run::run(&args, registry),
+        Command::Simulate(args) => simulate::run(&args, &registry, out),
+        Command::Test(args) => test::run(&args, &registry, out),
         Command::CheckConfig(args) => {
-            check_config::run(&args.file, out)?;
+            check_config::run(&registry, &args.file, out)?;
             Ok(Outcome::Done)
         }
         Command::Crds(args) => {

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use muster_core::config::duration::parse_ms;
+use muster_core::policy::Registry;
 use tracing_subscriber::EnvFilter;
 
 use super::{CliError, Outcome, Threads};
-use crate::config::{ConfigErrors, DEFAULT_TEXT};
+use crate::config::{ConfigErrors, DEFAULT_TEXT, text_of};
 use crate::http::Topics;
 use crate::kube::lease::Terms;
-use crate::kube::news::NewConfig;
+use crate::kube::loop_event::NewConfig;
 use crate::run::{self, Options};
 
 const EXAMPLES: &str = "\
@@ -194,8 +195,8 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// Runs until asked to stop.
-pub(super) fn run(args: &RunArgs) -> Result<Outcome, CliError> {
-    let config = read_config(args)?;
+pub(super) fn run(args: &RunArgs, registry: Registry) -> Result<Outcome, CliError> {
+    let config = read_config(args, &registry)?;
     let options = options(args)?;
     start_log(args)?;
     for flag in args.idle.given() {
@@ -205,14 +206,14 @@ pub(super) fn run(args: &RunArgs) -> Result<Outcome, CliError> {
         tracing::warn!("configuration: {warning}");
     }
     let pool = args.threads.pool(config.parsed.config.tuning.threads)?;
-    run::run(&options, config, pool)?;
+    run::run(&options, registry, config, pool)?;
     Ok(Outcome::Done)
 }
 
-fn read_config(args: &RunArgs) -> Result<NewConfig, ConfigErrors> {
+fn read_config(args: &RunArgs, registry: &Registry) -> Result<NewConfig, ConfigErrors> {
     match &args.scheduler_conf {
-        None => run::read_config("built-in configuration", DEFAULT_TEXT),
-        Some(path) => run::load_config(path),
+        None => run::read_config(registry, "built-in configuration", DEFAULT_TEXT),
+        Some(path) => run::read_config(registry, &path.display().to_string(), &text_of(path)?),
     }
 }
 

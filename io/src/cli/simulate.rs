@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use muster_core::config::SchedulerConfig;
+use muster_core::policy::{Registry, SchedulerConfig};
 
 use super::{CliError, Outcome, Threads, stdout_ink};
 use crate::config::{self, ConfigErrors, Parsed};
 use crate::objects::Object;
-use crate::sim::load::load_one;
+use crate::sim::load::{load_one, load_variant};
 use crate::sim::run::Narration;
-use crate::sim::scenario::Scenario;
+use crate::sim::scenario::{Scenario, Variant};
 use crate::sim::{demo, report, run, table};
 
 const EXAMPLES: &str = "\
@@ -34,6 +34,9 @@ pub struct SimulateArgs {
     /// Scenario, manifests or directories; none runs the demonstration
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Which variant of the Scenario to run; by default the first
+    #[arg(long, value_name = "NAME", requires = "files")]
+    variant: Option<String>,
     /// Scheduler configuration, in place of the Scenario's own
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -77,15 +80,25 @@ fn unheard_topology(scenario: &Scenario, config: &SchedulerConfig) -> Option<Str
 }
 
 /// Runs the command.
-pub(super) fn run(args: &SimulateArgs, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let mut scenario = match &args.files[..] {
-        [] => demo::scenario()?,
-        files => load_one(files)?,
+pub(super) fn run(
+    args: &SimulateArgs,
+    registry: &Registry,
+    out: &mut dyn Write,
+) -> Result<Outcome, CliError> {
+    let mut scenario = match (&args.files[..], &args.variant) {
+        ([], _) => demo::scenario()?,
+        (files, Some(name)) => load_variant(files, name)?,
+        (files, None) => load_one(files)?,
     };
+    if let (Some(Variant { name, .. }), None) = (&scenario.variant, &args.variant) {
+        let which =
+            format!("this is {name}, the first of several variants; --variant names another");
+        scenario.warnings.push(which);
+    }
     if args.cycles.is_some() {
         scenario.cycles = args.cycles;
     }
-    let Parsed { config, warnings } = resolve_config(args.config.as_deref(), &scenario)?;
+    let Parsed { config, warnings } = resolve_config(registry, args.config.as_deref(), &scenario)?;
     scenario.warnings.splice(0..0, warnings);
     if config.tuning.action_budget_ms.is_some() {
         let why = "schedule.actionBudget has no effect here: time in a simulation is virtual";
@@ -129,15 +142,26 @@ pub(super) fn run(args: &SimulateArgs, out: &mut dyn Write) -> Result<Outcome, C
 
 /// The configuration of a run: the command line's, else the Scenario's, else the default one.
 pub(super) fn resolve_config(
+    registry: &Registry,
     file: Option<&Path>,
     scenario: &Scenario,
 ) -> Result<Parsed, ConfigErrors> {
     match (file, &scenario.config) {
-        (Some(file), _) => config::load(file),
-        (None, Some(text)) => {
-            config::parse(&format!("{}: spec.config", scenario.source.display()), text)
-        }
+        (Some(file), _) => config::load(registry, file),
+        (None, Some(text)) => parse_own(registry, scenario, text),
         (None, None) => Ok(config::default_config()),
+    }
+}
+
+fn parse_own(registry: &Registry, scenario: &Scenario, text: &str) -> Result<Parsed, ConfigErrors> {
+    let source = scenario.source.display();
+    match &scenario.variant {
+        None => config::parse(registry, &format!("{source}: spec.config"), text),
+        Some(Variant { place, .. }) => {
+            let parsed = config::parse(registry, &format!("{source}: {place}: spec.config"), text);
+            // The text was written by the loader: its lines are nowhere in the file.
+            parsed.map_err(ConfigErrors::without_places)
+        }
     }
 }
 

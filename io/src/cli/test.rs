@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use muster_core::policy::Registry;
 use owo_colors::Style;
 use serde::Serialize;
 
@@ -62,7 +63,11 @@ impl Trial {
 }
 
 /// Runs the command.
-pub(super) fn run(args: &TestArgs, out: &mut dyn Write) -> Result<Outcome, CliError> {
+pub(super) fn run(
+    args: &TestArgs,
+    registry: &Registry,
+    out: &mut dyn Write,
+) -> Result<Outcome, CliError> {
     let scenarios = load_all(&args.paths)?;
     let pool = args.threads.pool(None)?;
     let ink = stdout_ink();
@@ -70,7 +75,7 @@ pub(super) fn run(args: &TestArgs, out: &mut dyn Write) -> Result<Outcome, CliEr
     let mut warned = BTreeSet::new();
     for scenario in scenarios {
         let begun = Instant::now();
-        let result = resolve_config(None, &scenario)
+        let result = resolve_config(registry, None, &scenario)
             .map(|Parsed { config, warnings }| {
                 warn_once(&mut warned, warnings);
                 run::run(&scenario, &config, &pool, Narration::Silent, &mut |_, _| {})
@@ -161,6 +166,8 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct Line<'a> {
     name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variant: Option<&'a str>,
     file: String,
     pass: bool,
     cycles: usize,
@@ -174,6 +181,7 @@ impl<'a> Line<'a> {
         let result = trial.result.as_ref().ok();
         Self {
             name: &trial.scenario.name,
+            variant: trial.scenario.variant.as_ref().map(|variant| &*variant.name),
             file: trial.scenario.source.display().to_string(),
             pass: trial.passed(),
             cycles: result.map_or(0, |result| result.cycles.len()),

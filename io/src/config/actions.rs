@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use muster_core::config::catalog::{self, ActionSpec};
-use muster_core::config::{ActionConfig, Arguments};
+use muster_core::config::{ActionConfig, ActionSpec, Arguments};
 
 use super::error::Problem;
 use super::reader::{Field, Reader};
@@ -39,12 +38,13 @@ pub(super) fn read_line(
     }
     let mut actions = Vec::new();
     for name in text.split(',').map(str::trim) {
-        if let Some(spec) = catalog::action(name) {
+        if let Some(spec) = reader.registry.action(name) {
             actions.push(spec);
         } else if name.is_empty() {
             reader.error(node.at, field, Problem::EmptyActionName);
         } else {
-            reader.error(node.at, field, unknown_action(name));
+            let problem = unknown_action(reader, name);
+            reader.error(node.at, field, problem);
         }
     }
     actions
@@ -107,9 +107,10 @@ fn read_name(
     field: Field<'_>,
 ) -> Option<&'static ActionSpec> {
     let name = reader.text(&entry.node, field)?;
-    let spec = catalog::action(name);
+    let spec = reader.registry.action(name);
     if spec.is_none() {
-        reader.error(entry.node.at, field, unknown_action(name));
+        let problem = unknown_action(reader, name);
+        reader.error(entry.node.at, field, problem);
     }
     spec
 }
@@ -136,10 +137,10 @@ pub(super) fn assemble(
 /// Actions that files for old versions of Volcano have; today's refuses the whole file for them.
 const REMOVED: [&str; 2] = ["elect", "reserve"];
 
-fn unknown_action(name: &str) -> Problem {
+fn unknown_action(reader: &Reader<'_>, name: &str) -> Problem {
     if let Some(name) = REMOVED.into_iter().find(|removed| *removed == name) {
         return Problem::RemovedAction { name };
     }
-    let hint = nearest::hint(name, catalog::actions().map(|spec| spec.name));
+    let hint = nearest::hint(name, reader.registry.actions().map(|spec| spec.name));
     Problem::UnknownAction { name: name.to_owned(), hint }
 }

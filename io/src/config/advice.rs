@@ -3,11 +3,9 @@
 //! [`warnings`] are for every start: something was written that has no effect, or something people
 //! take for granted is missing. [`notes`] are for `check-config`, where there is time to read.
 
-use muster_core::config::catalog::Support;
-use muster_core::config::{ActionConfig, Gate, Gates, PluginConfig, SchedulerConfig};
+use muster_core::config::{ActionConfig, GANG_AWARE_KEY, Gate, Gates};
+use muster_core::policy::{PluginConfig, SchedulerConfig, Support};
 
-use super::gang_aware::ARGUMENT as GANG_AWARE;
-use super::words::is_whole;
 use super::{conflicts, flags};
 
 /// What should be known at every start, one sentence each.
@@ -27,11 +25,9 @@ pub fn warnings(config: &SchedulerConfig) -> Vec<String> {
 /// What is worth knowing when a configuration is looked over, one sentence each.
 pub fn notes(config: &SchedulerConfig) -> Vec<String> {
     let mut said = Vec::new();
-    let actions = config.actions.iter().map(|action| (action.spec.name, action.spec.support));
-    let plugins = plugins(config).map(|plugin| (plugin.spec.name, plugin.spec.support));
-    for (name, support) in actions.chain(plugins) {
-        if let Support::Partial(text) = support {
-            said.push(format!("{name} is partly available: {text}"));
+    for plugin in plugins(config) {
+        if let Support::Partial(text) = plugin.spec.support {
+            said.push(format!("{} is partly available: {text}", plugin.spec.name));
         }
     }
     if action(config, "enqueue").is_none() {
@@ -39,10 +35,10 @@ pub fn notes(config: &SchedulerConfig) -> Vec<String> {
     }
     say_opposing_scores(config, &mut said);
     for name in ["preempt", "reclaim"] {
-        if action(config, name).is_some_and(|action| !is_whole(action)) {
+        if action(config, name).is_some_and(|action| !action.is_gang_aware()) {
             said.push(format!(
                 "{name} chooses victims pod by pod, whatever their gangs lose by it; recommended: \
-                 `{GANG_AWARE}: true` under its configurations, which takes what gangs can spare \
+                 `{GANG_AWARE_KEY}: true` under its configurations, which takes what gangs can spare \
                  first, then as few whole gangs as possible"
             ));
         }
@@ -52,22 +48,7 @@ pub fn notes(config: &SchedulerConfig) -> Vec<String> {
     said
 }
 
-/// Does the gate decide anything for this plugin? Those of drf on queues only count with hierarchy.
-pub fn takes_part(plugin: &PluginConfig, gate: Gate) -> bool {
-    let with_hierarchy =
-        plugin.spec.name == "drf" && matches!(gate, Gate::QueueOrder | Gate::Reclaimable);
-    plugin.spec.gates.contains(&gate) && (!with_hierarchy || plugin.gates.is_open(Gate::Hierarchy))
-}
-
 fn say_planned(config: &SchedulerConfig, said: &mut Vec<String>) {
-    for action in &config.actions {
-        if action.spec.support == Support::Planned {
-            said.push(format!(
-                "{} is not available in this version: the cycle goes on without it",
-                action.spec.name
-            ));
-        }
-    }
     for plugin in plugins(config) {
         if plugin.spec.support == Support::Planned {
             said.push(format!(
@@ -121,7 +102,7 @@ fn say_idle_flags(plugin: &PluginConfig, said: &mut Vec<String>) {
     let default = Gates::default();
     for gate in Gate::ALL {
         let open = plugin.gates.is_open(gate);
-        if open != default.is_open(gate) && !plugin.spec.gates.contains(&gate) {
+        if open != default.is_open(gate) && !plugin.spec.has_gate(gate) {
             said.push(format!(
                 "{}: {open} on {} has no effect: it takes no part in that ({})",
                 flags::of(gate).key,
@@ -143,9 +124,9 @@ fn say_evicting(config: &SchedulerConfig, said: &mut Vec<String>) {
             ));
         }
         for key in GANG_ONLY {
-            if action.arguments.get(key).is_some() && !is_whole(action) {
+            if action.arguments.get(key).is_some() && !action.is_gang_aware() {
                 said.push(format!(
-                    "{key} of {name} has no effect: it belongs to `{GANG_AWARE}: true`"
+                    "{key} of {name} has no effect: it belongs to `{GANG_AWARE_KEY}: true`"
                 ));
             }
         }
@@ -153,12 +134,10 @@ fn say_evicting(config: &SchedulerConfig, said: &mut Vec<String>) {
     let evicting: Vec<&str> = config
         .actions
         .iter()
+        .filter(|action| action.evict_purpose().is_some())
         .map(|action| action.spec.name)
-        .filter(|name| matches!(*name, "preempt" | "reclaim" | "gangpreempt" | "gangreclaim"))
         .collect();
-    let starving = |plugin: &PluginConfig| {
-        takes_part(plugin, Gate::JobStarving) && plugin.gates.is_open(Gate::JobStarving)
-    };
+    let starving = |plugin: &PluginConfig| plugin.takes_part(Gate::JobStarving);
     if !evicting.is_empty() && !plugins(config).any(starving) {
         said.push(format!(
             "no plugin says which jobs may evict (gang or priority with enableJobStarving): {} \
@@ -172,7 +151,7 @@ fn say_opposing_scores(config: &SchedulerConfig, said: &mut Vec<String>) {
     let weight = |name: &str, key: &str| {
         plugins(config)
             .find(|plugin| plugin.spec.name == name && plugin.gates.is_open(Gate::NodeOrder))
-            .map_or(0, |plugin| plugin.arguments.int(key, 1))
+            .map_or(0, |plugin| plugin.values().int(key))
     };
     let (spread, pack) =
         (weight("nodeorder", "leastrequested.weight"), weight("binpack", "binpack.weight"));
@@ -186,12 +165,10 @@ fn say_opposing_scores(config: &SchedulerConfig, said: &mut Vec<String>) {
 
 /// In Volcano's tiers the first that finds victims decides alone, which surprises most people.
 fn say_shadowed_queue_plugin(config: &SchedulerConfig, said: &mut Vec<String>) {
-    if action(config, "reclaim").is_none_or(is_whole) {
+    if action(config, "reclaim").is_none_or(ActionConfig::is_gang_aware) {
         return;
     }
-    let has_a_say = |plugin: &&PluginConfig| {
-        takes_part(plugin, Gate::Reclaimable) && plugin.gates.is_open(Gate::Reclaimable)
-    };
+    let has_a_say = |plugin: &&PluginConfig| plugin.takes_part(Gate::Reclaimable);
     let voters: Vec<Vec<&str>> = config
         .tiers
         .iter()

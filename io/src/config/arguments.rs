@@ -1,17 +1,16 @@
-//! Checking arguments against the catalog.
+//! Checking arguments against their specs.
 //!
 //! Kinds follow Volcano: a whole number must be written as one, a bool may be a text Go would parse,
 //! a fraction may be a whole number. Where Volcano logs a mismatch and goes on with the default, a
 //! mismatch here is an error; only a number outside its range keeps Volcano's fallback, with a
 //! warning.
 
-use muster_core::config::catalog::{self, ArgumentKind, ArgumentSpec};
-use muster_core::config::{ArgumentValue, Arguments};
+use muster_core::config::{ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, argument};
 
 use super::error::{Hint, Problem};
 use super::reader::{Field, Reader};
 use super::tree::{Entry, Node, Value};
-use super::{duration, nearest};
+use super::{boolean, duration, nearest};
 
 /// Checks the entries of one action's or plugin's `arguments`. Entries for which `skip` is true are
 /// somebody else's.
@@ -26,11 +25,11 @@ pub(super) fn read(
     let mut arguments = Vec::new();
     for entry in entries.iter().filter(|entry| !skip(&entry.key)) {
         let here = Field::Key(&field, &entry.key);
-        let Some(spec) = catalog::argument(specs, &entry.key) else {
+        let Some(spec) = argument(specs, &entry.key) else {
             let problem = Problem::UnknownArgument {
                 owner: owner.to_owned(),
                 key: entry.key.clone(),
-                hint: hint(owner, &entry.key, specs),
+                hint: hint(reader, owner, &entry.key, specs),
             };
             reader.error(entry.key_at, here, problem);
             continue;
@@ -44,16 +43,16 @@ pub(super) fn read(
 }
 
 /// The argument probably meant: one of its own, or the owner of that very key.
-fn hint(owner: &str, key: &str, specs: &'static [ArgumentSpec]) -> Hint {
+fn hint(reader: &Reader<'_>, owner: &str, key: &str, specs: &'static [ArgumentSpec]) -> Hint {
     let near = nearest::hint(key, specs.iter().map(|spec| spec.key));
     if matches!(near, Hint::Nearest(_)) {
         return near;
     }
-    let actions = catalog::actions().map(|spec| (spec.name, spec.arguments));
-    let plugins = catalog::plugins().map(|spec| (spec.name, spec.arguments));
+    let actions = reader.registry.actions().map(|spec| (spec.name, spec.arguments));
+    let plugins = reader.registry.plugins().map(|spec| (spec.name, spec.arguments));
     plugins
         .chain(actions)
-        .find(|(name, specs)| *name != owner && catalog::argument(specs, key).is_some())
+        .find(|(name, specs)| *name != owner && argument(specs, key).is_some())
         .map_or(near, |(name, _)| Hint::BelongsTo(name))
 }
 
@@ -68,12 +67,7 @@ pub(super) fn value(
     use ArgumentKind as Kind;
     match (kind, &node.value) {
         (Kind::Int | Kind::IntFrom(_) | Kind::Percent, Value::Int(number)) => {
-            let fits = match kind {
-                Kind::IntFrom(least) => *number >= least,
-                Kind::Percent => (0..=100).contains(number),
-                _ => true,
-            };
-            in_range(reader, node, field, (kind, default), fits)
+            in_range(reader, node, field, (kind, default), kind.admits_int(*number))
                 .then_some(ArgumentValue::Int(*number))
         }
         (Kind::Float | Kind::FloatFrom(_) | Kind::Fraction, Value::Int(_) | Value::Float(_)) => {
@@ -82,17 +76,12 @@ pub(super) fn value(
                 Value::Float(number) => number,
                 _ => return None,
             };
-            let fits = match kind {
-                Kind::FloatFrom(least) => number >= least as f64,
-                Kind::Fraction => (0.0..=1.0).contains(&number),
-                _ => true,
-            };
-            in_range(reader, node, field, (kind, default), fits)
+            in_range(reader, node, field, (kind, default), kind.admits_float(number))
                 .then_some(ArgumentValue::Float(number))
         }
         (Kind::Bool, Value::Bool(value)) => Some(ArgumentValue::Bool(*value)),
-        (Kind::Bool, Value::Text(text)) if go_bool(text).is_some() => {
-            go_bool(text).map(ArgumentValue::Bool)
+        (Kind::Bool, Value::Text(text)) if boolean::parse(text).is_some() => {
+            boolean::parse(text).map(ArgumentValue::Bool)
         }
         (_, Value::Text(text)) if is_number(kind) && number(text).is_some() => {
             let given = Node { value: number(text)?, at: node.at };
@@ -152,7 +141,7 @@ fn map(
     let mut values = Vec::new();
     for entry in reader.map(node, field) {
         let here = Field::Key(&field, &entry.key);
-        if let Some(spec) = catalog::argument(specs, &entry.key) {
+        if let Some(spec) = argument(specs, &entry.key) {
             if let Some(value) = value(reader, &entry.node, here, spec.kind, spec.default) {
                 values.push((entry.key.clone(), value));
             }
@@ -232,13 +221,4 @@ fn is_number(kind: ArgumentKind) -> bool {
 fn number(text: &str) -> Option<Value> {
     let whole = text.parse::<i64>().ok().map(Value::Int);
     whole.or_else(|| text.parse().ok().filter(|number: &f64| number.is_finite()).map(Value::Float))
-}
-
-/// A bool as Go's `strconv.ParseBool` takes it, which Volcano applies to texts.
-fn go_bool(text: &str) -> Option<bool> {
-    match text {
-        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
-        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
-        _ => None,
-    }
 }

@@ -3,12 +3,12 @@
 //! [`warnings`] speak of something that is asked for and then switched off; [`notes`] of something
 //! that works differently than most people expect.
 
-use muster_core::config::{ActionConfig, Gate, PluginConfig, SchedulerConfig};
-use muster_core::policy::Point;
+use muster_core::config::{ActionKind, ArgumentSpec, Arguments, EvictPurpose, Gate};
+use muster_core::policy::{PluginConfig, Point, SchedulerConfig};
 
 use super::advice::{action, plugins};
 use super::flags;
-use super::words::{before_sla, has_a_say, in_force, is_whole, names_victims};
+use super::words::{before_sla, in_force, names_victims, victim_gate};
 
 /// Something is asked for and switched off.
 pub(super) fn warnings(config: &SchedulerConfig) -> Vec<String> {
@@ -32,20 +32,16 @@ pub(super) fn notes(config: &SchedulerConfig) -> Vec<String> {
 fn say_no_victims(config: &SchedulerConfig, said: &mut Vec<String>) {
     for action in &config.actions {
         let name = action.spec.name;
-        let gate = match name {
-            "preempt" | "gangpreempt" => Gate::Preemptable,
-            "reclaim" | "gangreclaim" => Gate::Reclaimable,
-            _ => continue,
-        };
-        if names_victims(config, action, gate) {
+        let Some(purpose) = action.evict_purpose() else { continue };
+        let gate = victim_gate(purpose);
+        if names_victims(config, action, purpose) {
             continue;
         }
-        let switched_off = |plugin: &&PluginConfig| {
-            plugin.spec.gates.contains(&gate) && !plugin.gates.is_open(gate)
-        };
+        let switched_off =
+            |plugin: &&PluginConfig| plugin.spec.has_gate(gate) && !plugin.gates.is_open(gate);
         // For whole gangs no switch keeps a plugin out.
         let off: Vec<&str> = plugins(config)
-            .filter(|plugin| !is_whole(action) && switched_off(plugin))
+            .filter(|plugin| !action.is_gang_aware() && switched_off(plugin))
             .map(|plugin| plugin.spec.name)
             .collect();
         let key = flags::of(gate).key;
@@ -59,7 +55,8 @@ fn say_no_victims(config: &SchedulerConfig, said: &mut Vec<String>) {
 
 /// A shuffle without anybody who proposes victims evicts nobody; whoever only holds back is not enough.
 fn say_no_proposals(config: &SchedulerConfig, said: &mut Vec<String>) {
-    if action(config, "shuffle").is_some() && !in_force(config).is_asked(Point::VictimTasks) {
+    let shuffles = config.actions.iter().any(|action| action.spec.kind == ActionKind::Shuffle);
+    if shuffles && !in_force(config).is_asked(Point::VictimTasks) {
         said.push("shuffle evicts nobody: no plugin in the tiers proposes victims".to_owned());
     }
 }
@@ -76,32 +73,19 @@ fn say_two_queue_plugins(config: &SchedulerConfig, said: &mut Vec<String>) {
 }
 
 /// Arguments that are taken because files have them and that change nothing here.
-const IDLE: [(&str, &str, &str); 8] = [
-    ("allocate", "predicateErrorCacheEnable", EQUAL_PODS),
-    ("backfill", "predicateErrorCacheEnable", EQUAL_PODS),
-    ("reclaim", "predicateErrorCacheEnable", EQUAL_PODS),
-    ("preempt", "predicateErrorCacheEnable", EQUAL_PODS),
-    ("preempt", "topologyAwarePreemptWorkerNum", "schedule.threads sets the number of threads"),
-    ("predicates", "predicate.CacheEnable", EQUAL_PODS),
-    (
-        "predicates",
-        "predicate.DynamicResourceAllocationEnable",
-        "Volcano does not read it either; its feature gate decides there",
-    ),
-    ("rescheduling", "metricsPeriod", "load is only ever averaged over 10m"),
-];
-
-const EQUAL_PODS: &str = "equal pods are always judged once";
-
 fn say_idle_arguments(config: &SchedulerConfig, said: &mut Vec<String>) {
-    let of_actions = config.actions.iter().map(|action| (action.spec.name, &action.arguments));
-    let of_plugins = plugins(config).map(|plugin| (plugin.spec.name, &plugin.arguments));
-    for (owner, arguments) in of_actions.chain(of_plugins) {
-        for (_, key, why) in IDLE.iter().filter(|entry| entry.0 == owner) {
-            if arguments.get(key).is_some() {
-                said.push(format!("{key} of {owner} has no effect: {why}"));
+    let mut say = |owner: &str, specs: &[ArgumentSpec], given: &Arguments| {
+        for spec in specs.iter().filter(|spec| given.get(spec.key).is_some()) {
+            if let Some(why) = spec.idle {
+                said.push(format!("{} of {owner} has no effect: {why}", spec.key));
             }
         }
+    };
+    for action in &config.actions {
+        say(action.spec.name, action.spec.arguments, &action.arguments);
+    }
+    for plugin in plugins(config) {
+        say(plugin.spec.name, plugin.spec.arguments, &plugin.arguments);
     }
 }
 
@@ -120,12 +104,14 @@ fn say_late_sla(config: &SchedulerConfig, said: &mut Vec<String>) {
 /// A job that is not admitted evicts nobody. Admission counts what a queue may take back from others,
 /// but not what a more important job could take from its own queue.
 fn say_admission_before_preempt(config: &SchedulerConfig, said: &mut Vec<String>) {
-    let evicting = |action: &&ActionConfig| matches!(action.spec.name, "preempt" | "gangpreempt");
-    let evicting: Vec<&str> =
-        config.actions.iter().filter(evicting).map(|action| action.spec.name).collect();
+    let preempts = config
+        .actions
+        .iter()
+        .filter(|action| action.evict_purpose() == Some(EvictPurpose::Preempt));
+    let evicting: Vec<&str> = preempts.map(|action| action.spec.name).collect();
     let limits = |name: &&str| {
         plugins(config)
-            .any(|plugin| plugin.spec.name == *name && has_a_say(plugin, Gate::JobEnqueued))
+            .any(|plugin| plugin.spec.name == *name && plugin.takes_part(Gate::JobEnqueued))
     };
     let limiting: Vec<&str> =
         ["overcommit", "proportion", "capacity"].into_iter().filter(limits).collect();

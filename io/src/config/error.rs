@@ -113,6 +113,12 @@ pub enum Problem {
         /// What is there.
         found: String,
     },
+    /// An argument its plugin cannot use.
+    #[error("{problem}")]
+    BadArgument {
+        /// What the plugin says.
+        problem: String,
+    },
     /// A field that must be there is not.
     #[error("is missing; {advice}")]
     Missing {
@@ -196,6 +202,17 @@ impl fmt::Display for Hint {
             Self::BelongsTo(owner) => write!(formatter, "; it is an argument of {owner}"),
             Self::NoneTaken => write!(formatter, "; it takes none"),
         }
+    }
+}
+
+impl ConfigErrors {
+    /// The same errors for a reader who does not have the text the places are in.
+    #[must_use]
+    pub(crate) fn without_places(mut self) -> Self {
+        for error in &mut self.errors {
+            error.at = Place::default();
+        }
+        self
     }
 }
 

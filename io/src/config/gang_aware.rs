@@ -3,17 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use muster_core::config::catalog::ArgumentKind;
-use muster_core::config::{ArgumentValue, Arguments};
+use muster_core::config::{ArgumentKind, ArgumentValue, Arguments, GANG_AWARE_KEY};
 
 use super::actions::Configured;
 use super::error::Problem;
 use super::reader::{Field, Reader};
 use super::tree::{Entry, Place};
 use super::{arguments, nearest};
-
-/// Key of the argument under `configurations`.
-pub(super) const ARGUMENT: &str = "gangAwareEnable";
 
 /// Action, and key that stands for its argument elsewhere.
 const KEYS: [(&str, &str); 2] =
@@ -90,7 +86,7 @@ impl GangAware {
                 at,
                 field: field.clone(),
             });
-            match entry.arguments.get(ARGUMENT) {
+            match entry.arguments.get(GANG_AWARE_KEY) {
                 Some(value) if *value != ArgumentValue::Bool(on) => {
                     let first_line = entry.at.line;
                     let problem = Problem::Contradiction { key: key.to_owned(), first_line };
@@ -99,7 +95,7 @@ impl GangAware {
                 Some(_) => {}
                 None => {
                     let arguments = &mut entry.arguments.0;
-                    arguments.push((ARGUMENT.to_owned(), ArgumentValue::Bool(on)));
+                    arguments.push((GANG_AWARE_KEY.to_owned(), ArgumentValue::Bool(on)));
                     arguments.sort_by(|left, right| left.0.cmp(&right.0));
                 }
             }

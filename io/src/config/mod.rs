@@ -6,7 +6,7 @@
 //! errors of a file are reported together, and what is valid but without effect is a warning.
 //!
 //! Reading order: the file becomes a `tree` of values with places, `reader` walks it, one module a
-//! section (`actions`, `tiers`, `schedule`, `pipeline`, `metrics`) checks it against the core's catalog, and
+//! section (`actions`, `tiers`, `schedule`, `pipeline`, `metrics`) checks it against the [`Registry`], and
 //! [`advice`] says what a valid policy leaves out, [`words`] what it means.
 
 pub mod error;
@@ -31,7 +31,8 @@ mod tests_docs;
 
 use std::path::Path;
 
-use muster_core::config::{SchedulerConfig, duration};
+use muster_core::config::{boolean, duration};
+use muster_core::policy::{Registry, SchedulerConfig};
 
 pub use self::error::{ConfigError, ConfigErrors, Hint, Problem};
 pub use self::tree::Place;
@@ -70,10 +71,11 @@ pub struct Parsed {
     pub warnings: Vec<String>,
 }
 
-/// Reads a configuration. `source_name` is the file's name for messages.
-pub fn parse(source_name: &str, text: &str) -> Result<Parsed, ConfigErrors> {
+/// Reads a configuration that may name what the registry has. `source_name` is the file's name for
+/// messages.
+pub fn parse(registry: &Registry, source_name: &str, text: &str) -> Result<Parsed, ConfigErrors> {
     let root = tree::read(text).map_err(|error| syntax_errors(source_name, &error))?;
-    let mut reader = Reader::new(source_name);
+    let mut reader = Reader::new(source_name, registry);
     let config = read_document(&mut reader, &root);
     let (config, mut warnings) = reader.finish(config)?;
     warnings.extend(advice::warnings(&config));
@@ -81,23 +83,21 @@ pub fn parse(source_name: &str, text: &str) -> Result<Parsed, ConfigErrors> {
 }
 
 /// Reads a configuration file.
-pub fn load(path: &Path) -> Result<Parsed, ConfigErrors> {
-    let source_name = path.display().to_string();
-    match std::fs::read_to_string(path) {
-        Ok(text) => parse(&source_name, &text),
-        Err(error) => Err(unreadable(source_name, &error)),
-    }
+pub fn load(registry: &Registry, path: &Path) -> Result<Parsed, ConfigErrors> {
+    parse(registry, &path.display().to_string(), &text_of(path)?)
 }
 
-/// The error of a file that cannot be read.
-pub(crate) fn unreadable(source_name: String, error: &std::io::Error) -> ConfigErrors {
-    let problem = Problem::Unreadable { message: error.to_string() };
-    whole_file(source_name, Place::default(), problem)
+/// The text of a configuration file.
+pub(crate) fn text_of(path: &Path) -> Result<String, ConfigErrors> {
+    std::fs::read_to_string(path).map_err(|error| {
+        let problem = Problem::Unreadable { message: error.to_string() };
+        whole_file(path.display().to_string(), Place::default(), problem)
+    })
 }
 
 /// The configuration that holds without a file.
 pub fn default_config() -> Parsed {
-    parse("built-in configuration", DEFAULT_TEXT)
+    parse(&Registry::standard(), "built-in configuration", DEFAULT_TEXT)
         .expect("the built-in text is valid, which a test checks")
 }
 

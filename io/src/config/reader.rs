@@ -2,12 +2,16 @@
 
 use std::fmt;
 
+use muster_core::policy::Registry;
+
 use super::error::{ConfigError, ConfigErrors, Problem};
 use super::tree::{Entry, Node, Place, Value};
 
 /// Collects what is wrong or worth saying while the tree is walked.
 pub(super) struct Reader<'s> {
     source_name: &'s str,
+    /// What the file may name.
+    pub(super) registry: &'s Registry,
     errors: Vec<ConfigError>,
     warnings: Vec<String>,
 }
@@ -21,8 +25,8 @@ pub(super) enum Field<'a> {
 }
 
 impl<'s> Reader<'s> {
-    pub(super) fn new(source_name: &'s str) -> Self {
-        Self { source_name, errors: Vec::new(), warnings: Vec::new() }
+    pub(super) fn new(source_name: &'s str, registry: &'s Registry) -> Self {
+        Self { source_name, registry, errors: Vec::new(), warnings: Vec::new() }
     }
 
     /// Notes something that makes the file invalid.
@@ -93,7 +97,7 @@ impl<'s> Reader<'s> {
 
     /// The result with the warnings, or all errors in file order.
     pub(super) fn finish<T>(self, value: T) -> Result<(T, Vec<String>), ConfigErrors> {
-        let Self { source_name, mut errors, warnings } = self;
+        let Self { source_name, mut errors, warnings, .. } = self;
         if errors.is_empty() {
             return Ok((value, warnings));
         }

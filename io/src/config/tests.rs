@@ -1,14 +1,19 @@
 //! The format from the outside: what is taken, what is refused and in which words.
 
-use muster_core::config::catalog;
 use muster_core::config::{
-    ArgumentValue, EvictionMode, Gate, Persistence, PipelineConfig, PluginConfig, Tuning, Upkeep,
+    ArgumentValue, EvictionMode, Gate, Persistence, PipelineConfig, Tuning, Upkeep,
 };
+use muster_core::policy::{PluginConfig, Support};
 use proptest::prelude::*;
 
 use super::*;
 
 const HEAD: &str = "actions: \"enqueue, allocate, backfill\"\ntiers:\n";
+
+/// Parses what this version has.
+pub(super) fn parse(source_name: &str, text: &str) -> Result<Parsed, ConfigErrors> {
+    super::parse(&Registry::standard(), source_name, text)
+}
 
 /// Parses and gives all errors, one a line.
 fn errors(text: &str) -> String {
@@ -63,14 +68,11 @@ fn the_policies_of_all_scenarios_are_taken() {
 #[test]
 fn every_kind_of_argument_and_every_section_is_taken() {
     let parsed = accepted(include_str!("fixtures/every-argument.yaml"));
-    let arguments = |name| &plugin(&parsed, name).arguments;
-    assert_eq!(arguments("overcommit").get("overcommit-factor"), Some(&ArgumentValue::Float(2.0)));
-    assert!(!arguments("predicates").bool("predicate.NodePortsEnable", true));
-    let Some(ArgumentValue::Map(resources)) = arguments("resource-strategy-fit").get("resources")
-    else {
-        panic!("resources is not a map")
-    };
-    assert_eq!(resources.0[0].0, "cpu");
+    let arguments = |name| plugin(&parsed, name).values();
+    let factor = arguments("overcommit").given("overcommit-factor");
+    assert_eq!(factor, Some(&ArgumentValue::Float(2.0)));
+    assert!(!arguments("predicates").bool("predicate.NodePortsEnable"));
+    assert_eq!(arguments("resource-strategy-fit").map("resources").all_given()[0].0, "cpu");
     assert_eq!(
         parsed.config.tuning,
         Tuning {
@@ -98,7 +100,7 @@ fn without_a_schedule_section_the_defaults_hold() {
 fn gang_awareness_may_be_switched_on_in_three_places() {
     let gang_aware = |tail: &str| {
         let parsed = accepted(&format!("actions: \"allocate, preempt\"\n{tail}"));
-        parsed.config.actions[1].arguments.bool("gangAwareEnable", false)
+        parsed.config.actions[1].is_gang_aware()
     };
     assert!(!gang_aware("tiers: [{plugins: [{name: gang}]}]"));
     assert!(gang_aware("configurations: [{name: preempt, arguments: {gangAwareEnable: true}}]"));
@@ -278,15 +280,15 @@ fn bools_that_volcano_parses_from_texts_are_taken() {
     for (text, value) in [("\"true\"", true), ("\"T\"", true), ("\"0\"", false), ("no", false)] {
         let line = format!("{{name: predicates, arguments: {{predicate.CacheEnable: {text}}}}}");
         let parsed = accepted(&one_plugin(&line));
-        let got = plugin(&parsed, "predicates").arguments.bool("predicate.CacheEnable", !value);
-        assert_eq!(got, value, "{text}");
+        let got = plugin(&parsed, "predicates").values().given("predicate.CacheEnable");
+        assert_eq!(got, Some(&ArgumentValue::Bool(value)), "{text}");
     }
 }
 
 #[test]
 fn a_number_in_quotes_counts_and_says_what_volcano_does() {
     let parsed = accepted(&one_plugin("{name: binpack, arguments: {binpack.weight: \"10\"}}"));
-    assert_eq!(plugin(&parsed, "binpack").arguments.int("binpack.weight", 1), 10);
+    assert_eq!(plugin(&parsed, "binpack").values().int("binpack.weight"), 10);
     assert_eq!(
         parsed.warnings[0],
         "conf.yaml:3: tiers[0].plugins[0].arguments[\"binpack.weight\"]: counts as 10; Volcano skips \
@@ -294,7 +296,7 @@ fn a_number_in_quotes_counts_and_says_what_volcano_does() {
     );
     let parsed =
         accepted(&one_plugin("{name: overcommit, arguments: {overcommit-factor: \"1.5\"}}"));
-    let factor = plugin(&parsed, "overcommit").arguments.float("overcommit-factor", 1.2);
+    let factor = plugin(&parsed, "overcommit").values().float("overcommit-factor");
     assert!((factor - 1.5).abs() < f64::EPSILON);
 }
 
@@ -410,15 +412,16 @@ fn what_is_not_yaml_is_refused_with_its_place() {
         errors("actions: allocate\nactions: backfill\n"),
         "conf.yaml:2:1: the key `actions` is there twice; keep one of them"
     );
-    let missing = load(Path::new("no/such/file.yaml")).unwrap_err().to_string();
+    let missing =
+        load(&Registry::standard(), Path::new("no/such/file.yaml")).unwrap_err().to_string();
     assert!(missing.starts_with("no/such/file.yaml: cannot be read: "), "{missing}");
 }
 
 #[test]
 fn what_has_no_effect_is_a_warning() {
     let warnings = |text: &str| accepted(text).warnings;
-    let planned = catalog::plugins().filter(|spec| spec.support == catalog::Support::Planned);
-    for spec in planned {
+    let registry = Registry::standard();
+    for spec in registry.plugins().filter(|spec| spec.support == Support::Planned) {
         let said =
             format!("{} is not available in this version: its rules do not apply", spec.name);
         let line = format!("{{name: {}}}", spec.name);

@@ -1,8 +1,10 @@
 //! The documentation against the program: its examples are run, its tables compared.
 
-use muster_core::config::catalog::{self, ArgumentKind, ArgumentSpec};
+use muster_core::config::{ArgumentKind, ArgumentSpec};
+use muster_core::policy::Registry;
 
-use super::{DEFAULT_TEXT, arguments, flags, parse};
+use super::tests::parse;
+use super::{DEFAULT_TEXT, arguments, flags};
 use crate::cli::check_config;
 
 const PAGE: &str = include_str!("../../../docs/configuration.md");
@@ -48,8 +50,9 @@ fn the_files_shown_are_valid_and_the_default_is_the_built_in_one() {
 
 #[test]
 fn every_argument_and_every_switch_has_its_row() {
-    let actions = catalog::actions().map(|spec| (spec.name, spec.summary, spec.arguments));
-    let plugins = catalog::plugins().map(|spec| (spec.name, spec.summary, spec.arguments));
+    let registry = Registry::standard();
+    let actions = registry.actions().map(|spec| (spec.name, spec.summary, spec.arguments));
+    let plugins = registry.plugins().map(|spec| (spec.name, spec.summary, spec.arguments));
     for (name, summary, arguments) in actions.chain(plugins) {
         let start = PAGE.find(&format!("\n### {name}\n")).unwrap_or_else(|| panic!("no {name}"));
         let section = PAGE[start + 1..].split("\n##").next().unwrap().to_lowercase();

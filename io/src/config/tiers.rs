@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use muster_core::config::catalog::{self, PluginSpec};
-use muster_core::config::{Gate, Gates, PluginConfig};
+use muster_core::config::{Arguments, Gate, Gates};
+use muster_core::policy::{BadArgument, PluginConfig, PluginSpec};
 
 use super::error::Problem;
 use super::gang_aware::GangAware;
@@ -92,8 +92,7 @@ fn read_plugin(
         return None;
     };
     let spec = read_name(reader, named, Field::Key(&field, "name"), seen)?;
-    let mut plugin =
-        PluginConfig { spec, gates, arguments: muster_core::config::Arguments::default() };
+    let mut plugin = PluginConfig { spec, gates, arguments: Arguments::default() };
     if let Some(given) = entries.iter().find(|entry| entry.key == "arguments") {
         let here = Field::Key(&field, "arguments");
         let own = reader.map(&given.node, here);
@@ -102,8 +101,22 @@ fn read_plugin(
         }
         plugin.arguments =
             arguments::read(reader, own, here, spec.name, spec.arguments, GangAware::is_key);
+        check_arguments(reader, given, here, &plugin);
     }
     Some(plugin)
+}
+
+/// Has the plugin itself say what is wrong with its arguments.
+fn check_arguments(
+    reader: &mut Reader<'_>,
+    given: &Entry,
+    field: Field<'_>,
+    plugin: &PluginConfig,
+) {
+    let Err(BadArgument { key, problem }) = (plugin.spec.check)(plugin.values()) else { return };
+    let entries = reader.map(&given.node, field);
+    let at = entries.iter().find(|entry| entry.key == key).map_or(given.key_at, |own| own.node.at);
+    reader.error(at, Field::Key(&field, &key), Problem::BadArgument { problem });
 }
 
 fn read_name(
@@ -113,8 +126,8 @@ fn read_name(
     seen: &mut BTreeMap<&'static str, Place>,
 ) -> Option<&'static PluginSpec> {
     let name = reader.text(&entry.node, field)?;
-    let Some(spec) = catalog::plugin(name) else {
-        let hint = nearest::hint(name, catalog::plugins().map(|spec| spec.name));
+    let Some(spec) = reader.registry.plugin(name) else {
+        let hint = nearest::hint(name, reader.registry.plugins().map(|spec| spec.name));
         let problem = Problem::UnknownPlugin { name: name.to_owned(), hint };
         reader.error(entry.node.at, field, problem);
         return None;

@@ -4,13 +4,11 @@
 //! The sentences follow from the actions, the tiers and the switches alone, as Volcano combines them;
 //! what this version lacks of a plugin is said beside it, not here.
 
-use muster_core::config::catalog::Support;
-use muster_core::config::{ActionConfig, Gate, PluginConfig, SchedulerConfig};
-use muster_core::policy::{Point, Policies};
+use muster_core::config::{ActionConfig, ActionKind, EvictPurpose, Gate};
+use muster_core::policy::{PluginConfig, Point, Policies, SchedulerConfig, Words};
 use muster_core::resource::ResourceNames;
 
-use super::advice::{plugins, takes_part};
-use super::gang_aware::ARGUMENT as GANG_AWARE;
+use super::advice::plugins;
 
 /// The policy, one sentence for each question.
 pub fn sentences(config: &SchedulerConfig) -> Vec<String> {
@@ -24,34 +22,17 @@ pub fn sentences(config: &SchedulerConfig) -> Vec<String> {
 fn rules(
     config: &SchedulerConfig,
     gate: Gate,
-    words: impl Fn(&str) -> Option<&'static str>,
+    words: impl Fn(&Words) -> Option<&'static str>,
 ) -> Vec<String> {
-    let has_a_say = |plugin: &&PluginConfig| has_a_say(plugin, gate);
     let word = |plugin: &PluginConfig| {
-        let name = plugin.spec.name;
-        words(name).map(|word| format!("{word} ({name})"))
+        words(&plugin.spec.words).map(|word| format!("{word} ({})", plugin.spec.name))
     };
-    plugins(config).filter(has_a_say).filter_map(word).collect()
-}
-
-pub(super) fn has_a_say(plugin: &PluginConfig, gate: Gate) -> bool {
-    takes_part(plugin, gate) && plugin.gates.is_open(gate)
+    plugins(config).filter(|plugin| plugin.takes_part(gate)).filter_map(word).collect()
 }
 
 fn served(config: &SchedulerConfig) -> String {
-    let mut jobs = rules(config, Gate::JobOrder, |name| match name {
-        "priority" => Some("higher priority"),
-        "gang" => Some("not started yet"),
-        "drf" => Some("smallest share of its most used resource"),
-        "sla" => Some("nearest end of its waiting time"),
-        "tdm" => Some("not preemptable"),
-        _ => None,
-    });
-    let mut queues = rules(config, Gate::QueueOrder, |name| match name {
-        "proportion" | "capacity" => Some("higher priority, then smallest part of its due used"),
-        "drf" => Some("smallest share by the hierarchy of queues"),
-        _ => None,
-    });
+    let mut jobs = rules(config, Gate::JobOrder, |words| words.job_order);
+    let mut queues = rules(config, Gate::QueueOrder, |words| words.queue_order);
     jobs.push("the older".to_owned());
     queues.push("the older".to_owned());
     format!(
@@ -62,22 +43,15 @@ fn served(config: &SchedulerConfig) -> String {
 }
 
 fn admitted(config: &SchedulerConfig) -> String {
-    if config.actions.iter().all(|action| action.spec.name != "enqueue") {
+    if config.actions.iter().all(|action| action.spec.kind != ActionKind::Enqueue) {
         return "Admitted: every job at once, since enqueue is not among the actions".to_owned();
     }
-    let conditions = rules(config, Gate::JobEnqueued, |name| match name {
-        "overcommit" => Some("all admitted jobs together fit the cluster times its factor"),
-        "proportion" => Some("its queue stays within its capability"),
-        "capacity" => Some("its queue and those above stay within their capability"),
-        "resourcequota" => Some("the quotas of its namespace have room"),
-        "extender" => Some("your server agrees"),
-        _ => None,
-    });
+    let conditions = rules(config, Gate::JobEnqueued, |words| words.admits);
     if conditions.is_empty() {
         return "Admitted: every job whose queue is open".to_owned();
     }
     let late = plugins(config)
-        .any(|plugin| plugin.spec.name == "sla" && has_a_say(plugin, Gate::JobEnqueued));
+        .any(|plugin| plugin.spec.name == "sla" && plugin.takes_part(Gate::JobEnqueued));
     let anyway = "; one that has waited longer than it may is admitted anyway (sla)";
     format!(
         "Admitted: a job whose queue is open, if {}{}",
@@ -95,7 +69,7 @@ pub(super) fn before_sla(config: &SchedulerConfig) -> Vec<&'static str> {
     };
     let earlier = config.tiers[..=sla].iter().flatten();
     earlier
-        .filter(|plugin| !is_sla(plugin) && has_a_say(plugin, Gate::JobEnqueued))
+        .filter(|plugin| !is_sla(plugin) && plugin.takes_part(Gate::JobEnqueued))
         .map(|plugin| plugin.spec.name)
         .collect()
 }
@@ -103,18 +77,11 @@ pub(super) fn before_sla(config: &SchedulerConfig) -> Vec<&'static str> {
 fn evicted(config: &SchedulerConfig) -> Vec<String> {
     let mut said = Vec::new();
     for action in &config.actions {
-        let (gate, queues) = match action.spec.name {
-            "preempt" | "gangpreempt" => (Gate::Preemptable, "of the same queue"),
-            "reclaim" | "gangreclaim" => {
-                (Gate::Reclaimable, "of other queues that may be reclaimed")
-            }
-            "shuffle" => {
-                said.push(shuffled(&in_force(config)));
-                continue;
-            }
-            _ => continue,
-        };
-        said.push(evicted_by(config, action, gate, queues));
+        match action.spec.kind {
+            ActionKind::Evict(purpose, _) => said.push(evicted_by(config, action, purpose)),
+            ActionKind::Shuffle => said.push(shuffled(config, &in_force(config))),
+            ActionKind::Enqueue | ActionKind::Allocate | ActionKind::Backfill => {}
+        }
     }
     if said.is_empty() {
         said.push("Evicted: nobody, since no evicting action is among the actions".to_owned());
@@ -122,24 +89,37 @@ fn evicted(config: &SchedulerConfig) -> Vec<String> {
     said
 }
 
-fn evicted_by(config: &SchedulerConfig, action: &ActionConfig, gate: Gate, queues: &str) -> String {
+fn evicted_by(config: &SchedulerConfig, action: &ActionConfig, purpose: EvictPurpose) -> String {
     let name = action.spec.name;
-    let later = if action.spec.support == Support::Planned { " (not in this version)" } else { "" };
-    if !names_victims(config, action, gate) {
-        return format!("Evicted by {name}{later}: nobody, since no plugin names victims");
+    if !names_victims(config, action, purpose) {
+        return format!("Evicted by {name}: nobody, since no plugin names victims");
     }
-    let limits = limits(voters(config, action, gate).iter().map(|plugin| plugin.spec.name));
-    let what = if is_whole(action) { "gangs, whole or their surplus," } else { "pods" };
-    format!("Evicted by {name}{later}: {what} {queues} for a job that cannot start{limits}")
+    let queues = match purpose {
+        EvictPurpose::Preempt => "of the same queue",
+        EvictPurpose::Reclaim => "of other queues that may be reclaimed",
+    };
+    let limits = limits(voters(config, action, purpose).into_iter());
+    let what = if action.is_gang_aware() { "gangs, whole or their surplus," } else { "pods" };
+    format!("Evicted by {name}: {what} {queues} for a job that cannot start{limits}")
+}
+
+/// The flag of those who choose victims one by one.
+pub(super) fn victim_gate(purpose: EvictPurpose) -> Gate {
+    match purpose {
+        EvictPurpose::Preempt => Gate::Preemptable,
+        EvictPurpose::Reclaim => Gate::Reclaimable,
+    }
 }
 
 /// Whom `shuffle` evicts: who proposes and who holds back is asked of the plugins themselves.
-fn shuffled(policies: &Policies) -> String {
+fn shuffled(config: &SchedulerConfig, policies: &Policies) -> String {
     let proposers: Vec<&str> = policies.asked(Point::VictimTasks).collect();
     if proposers.is_empty() {
         return "Evicted by shuffle: nobody, since no plugin proposes victims".to_owned();
     }
-    let limits = limits(policies.asked(Point::VictimGuard));
+    let guards = policies.asked(Point::VictimGuard);
+    let find = |name| plugins(config).find(|plugin| plugin.spec.name == name);
+    let limits = limits(guards.filter_map(find));
     format!("Evicted by shuffle: running pods proposed by {}{limits}", proposers.join(", "))
 }
 
@@ -149,30 +129,40 @@ pub(super) fn in_force(config: &SchedulerConfig) -> Policies {
 }
 
 /// What plugins hold victims back by, in the order they are asked.
-fn limits<'p>(plugins: impl Iterator<Item = &'p str>) -> String {
-    let limits: Vec<String> = plugins.map(|name| format!("{} ({name})", limit(name))).collect();
+fn limits<'c>(plugins: impl Iterator<Item = &'c PluginConfig>) -> String {
+    let limit = |plugin: &PluginConfig| {
+        format!("{} ({})", plugin.spec.words.victims.unwrap_or("it agrees"), plugin.spec.name)
+    };
+    let limits: Vec<String> = plugins.map(limit).collect();
     if limits.is_empty() { String::new() } else { format!(", where {}", limits.join(", ")) }
 }
 
-/// Does the action evict for whole gangs?
-pub(super) fn is_whole(action: &ActionConfig) -> bool {
-    action.spec.name.starts_with("gang") || action.arguments.bool(GANG_AWARE, false)
-}
-
 /// Is there anybody who lets pods go?
-pub(super) fn names_victims(config: &SchedulerConfig, action: &ActionConfig, gate: Gate) -> bool {
+pub(super) fn names_victims(
+    config: &SchedulerConfig,
+    action: &ActionConfig,
+    purpose: EvictPurpose,
+) -> bool {
     // For whole gangs the gang plugin lets everybody go; which part of a gang is chosen elsewhere.
-    let lets_go = is_whole(action) && plugins(config).any(|plugin| plugin.spec.name == "gang");
-    lets_go || !voters(config, action, gate).is_empty()
+    let lets_everybody_go = |plugin: &PluginConfig| {
+        plugin.spec.points.contains(Point::UnifiedEvictable)
+            && plugin.spec.words.gang_victims.is_empty()
+    };
+    let lets_go = action.is_gang_aware() && plugins(config).any(lets_everybody_go);
+    lets_go || !voters(config, action, purpose).is_empty()
 }
 
 /// The plugins that limit whom an action may evict.
 fn voters<'c>(
     config: &'c SchedulerConfig,
     action: &ActionConfig,
-    gate: Gate,
+    purpose: EvictPurpose,
 ) -> Vec<&'c PluginConfig> {
-    if is_whole(action) { unified_voters(config, gate) } else { first_voters(config, gate) }
+    if action.is_gang_aware() {
+        unified_voters(config, purpose)
+    } else {
+        first_voters(config, victim_gate(purpose))
+    }
 }
 
 /// The plugins that choose victims pod by pod: those of the first tier with a say decide alone as
@@ -181,53 +171,20 @@ fn first_voters(config: &SchedulerConfig, gate: Gate) -> Vec<&PluginConfig> {
     let tiers = config
         .tiers
         .iter()
-        .map(|tier| tier.iter().filter(|plugin| has_a_say(plugin, gate)).collect::<Vec<_>>());
+        .map(|tier| tier.iter().filter(|plugin| plugin.takes_part(gate)).collect::<Vec<_>>());
     tiers.into_iter().find(|voters| !voters.is_empty()).unwrap_or_default()
 }
 
 /// The plugins that choose victims for whole gangs; no switch keeps them out.
-fn unified_voters(config: &SchedulerConfig, gate: Gate) -> Vec<&PluginConfig> {
-    let known: &[&str] = match gate {
-        Gate::Preemptable => &["conformance", "priority", "pdb"],
-        _ => &["conformance", "capacity", "proportion", "pdb"],
-    };
-    plugins(config).filter(|plugin| known.contains(&plugin.spec.name)).collect()
-}
-
-fn limit(plugin: &str) -> &'static str {
-    match plugin {
-        "gang" => "gangs keep their minimum",
-        "priority" => "their priority is lower",
-        "conformance" => "they are not the system's",
-        "drf" => "their job holds a larger share",
-        "proportion" => "their queue uses more than its due and keeps its guarantee",
-        "capacity" => "their queue uses more than it deserves and keeps its guarantee",
-        "pdb" => "disruption budgets allow it",
-        "tdm" => "they do not use lent nodes",
-        "extender" => "your server agrees",
-        _ => "it agrees",
-    }
+fn unified_voters(config: &SchedulerConfig, purpose: EvictPurpose) -> Vec<&PluginConfig> {
+    let limits = |plugin: &&PluginConfig| plugin.spec.words.gang_victims.contains(&purpose);
+    plugins(config).filter(limits).collect()
 }
 
 fn placed(config: &SchedulerConfig) -> String {
-    let filters = rules(config, Gate::Predicate, |name| match name {
-        "predicates" => Some("selectors, affinity, taints and volumes allow"),
-        "nodegroup" => Some("the queue's node groups allow"),
-        "usage" => Some("measured load allows"),
-        "deviceshare" => Some("have the devices"),
-        "numa-aware" => Some("fit by NUMA topology"),
-        "resource-strategy-fit" => Some("keep room for their devices"),
-        "tdm" => Some("are not lent, or lent at this hour,"),
-        "extender" => Some("your server allows"),
-        _ => None,
-    });
-    let mut wishes = scores(config);
-    if let Some(plugin) = plugins(config).find(|p| p.spec.name == "network-topology-aware") {
-        let gates = [Gate::HyperNodeOrder, Gate::HyperNodeGradient];
-        if gates.iter().any(|&gate| has_a_say(plugin, gate)) {
-            wishes.insert(0, "one network domain (network-topology-aware)".to_owned());
-        }
-    }
+    let filters = rules(config, Gate::Predicate, |words| words.filter);
+    let mut wishes = domains(config);
+    wishes.extend(scores(config));
     let among =
         if filters.is_empty() { String::new() } else { format!(" that {}", filters.join(", ")) };
     let best = if wishes.is_empty() {
@@ -238,39 +195,26 @@ fn placed(config: &SchedulerConfig) -> String {
     format!("Placed: on nodes with room{among}, there {best}")
 }
 
+/// What draws gangs to domains.
+fn domains(config: &SchedulerConfig) -> Vec<String> {
+    let gates = [Gate::HyperNodeOrder, Gate::HyperNodeGradient];
+    let asked = plugins(config).filter(|plugin| gates.iter().any(|&gate| plugin.takes_part(gate)));
+    let word = |plugin: &PluginConfig| {
+        plugin.spec.words.domains.map(|word| format!("{word} ({})", plugin.spec.name))
+    };
+    asked.filter_map(word).collect()
+}
+
 /// What draws pods to nodes, with the weights that are not zero.
 fn scores(config: &SchedulerConfig) -> Vec<String> {
     let mut wishes = Vec::new();
-    for plugin in plugins(config).filter(|plugin| has_a_say(plugin, Gate::NodeOrder)) {
-        let weight = |key: &str, default: i64| plugin.arguments.int(key, default);
-        let name = plugin.spec.name;
-        let parts: &[(&str, i64)] = match name {
-            "nodeorder" => &[
-                ("free room", weight("leastrequested.weight", 1)),
-                ("little free room", weight("mostrequested.weight", 0)),
-                ("the pod's preferences", weight("nodeaffinity.weight", 2)),
-                ("nearness to other pods", weight("podaffinity.weight", 2)),
-                ("balance of cpu and memory", weight("balancedresource.weight", 1)),
-                ("few unwelcoming taints", weight("tainttoleration.weight", 3)),
-                ("images at hand", weight("imagelocality.weight", 1)),
-                ("even spread", weight("podtopologyspread.weight", 2)),
-            ],
-            "binpack" => &[("fullness", weight("binpack.weight", 1))],
-            "usage" => &[("little measured load", weight("usage.weight", 5))],
-            "resource-strategy-fit" => {
-                &[("each resource's own strategy", weight("resourceStrategyFitWeight", 10))]
-            }
-            "nodegroup" => &[("preferred node groups", 1)],
-            "deviceshare" => &[("device policy", weight("deviceshare.ScheduleWeight", 0))],
-            "task-topology" => &[("roles together or apart", weight("task-topology.weight", 1))],
-            "numa-aware" => &[("NUMA fit", weight("weight", 1))],
-            "tdm" => &[("lent nodes", 1)],
-            _ => &[],
-        };
-        let parts = parts.iter().filter(|part| part.1 > 0);
+    for plugin in plugins(config).filter(|plugin| plugin.takes_part(Gate::NodeOrder)) {
+        let parts = plugin.spec.words.scores.iter();
+        let parts = parts.map(|(word, weight)| (word, weight.of(plugin.values())));
+        let parts = parts.filter(|part| part.1 > 0);
         let parts: Vec<String> = parts.map(|(word, weight)| format!("{word} ×{weight}")).collect();
         if !parts.is_empty() {
-            wishes.push(format!("{} ({name})", parts.join(", ")));
+            wishes.push(format!("{} ({})", parts.join(", "), plugin.spec.name));
         }
     }
     wishes
@@ -278,36 +222,52 @@ fn scores(config: &SchedulerConfig) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use muster_core::config::Gates;
-    use muster_core::policy::Policy;
+    use muster_core::ids::TimeMs;
+    use muster_core::policy::{
+        Build, Entity, Plugin, PluginSpec, Proposal, Registry, Setup, VictimTasksPlugin,
+    };
+    use muster_core::world::Cluster;
 
     use super::*;
 
     struct Mover;
 
-    impl Policy for Mover {
-        fn name(&self) -> &'static str {
-            "mover"
-        }
+    muster_core::plugin!(Mover);
 
-        fn points(&self) -> &'static [Point] {
-            &[Point::VictimTasks]
+    impl Plugin for Mover {}
+
+    impl Build for Mover {
+        fn build(_setup: &mut Setup<'_>) -> Self {
+            Self
         }
     }
 
+    impl VictimTasksPlugin for Mover {
+        fn victim_tasks(&self, _: &Cluster<'_, '_>, _: TimeMs, _: &[Entity]) -> Proposal {
+            Proposal::default()
+        }
+    }
+
+    static MOVER: PluginSpec = PluginSpec::of::<Mover>("mover", "moves pods");
+
     #[test]
     fn who_is_shuffled_follows_from_who_proposes_and_who_holds_back() {
-        let text = "actions: shuffle\n\
-            tiers: [{plugins: [{name: gang}, {name: conformance}]}, {plugins: [{name: pdb}]}]\n";
-        let config = crate::config::parse("conf.yaml", text).unwrap().config;
-        let mut policies = in_force(&config);
+        let registry = Registry::standard().with(&MOVER).unwrap();
+        let said = |mover: &str| {
+            let text = format!(
+                "actions: shuffle\n\
+                 tiers:\n\
+                 - plugins: [{{name: gang}}, {{name: conformance}}]\n\
+                 - plugins: [{{name: pdb}}{mover}]\n"
+            );
+            let config = crate::config::parse(&registry, "conf.yaml", &text).unwrap().config;
+            shuffled(&config, &in_force(&config))
+        };
         let nobody = "Evicted by shuffle: nobody, since no plugin proposes victims";
-        assert_eq!(shuffled(&policies), nobody);
-        policies.add(1, Arc::new(Mover), Gates::default());
+        assert_eq!(said(""), nobody);
+        assert_eq!(said(", {name: mover, enabledVictim: false}"), nobody);
         assert_eq!(
-            shuffled(&policies),
+            said(", {name: mover}"),
             "Evicted by shuffle: running pods proposed by mover, where they are not the system's \
              (conformance), disruption budgets allow it (pdb)"
         );

@@ -18,7 +18,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::sync::watch;
 use tracing::{info, warn};
 
-use super::news::{Leadership, News};
+use super::loop_event::{Leadership, LoopEvent};
 
 /// Which lease, who asks for it, and how long things last.
 #[derive(Clone, Debug)]
@@ -100,16 +100,21 @@ pub(crate) struct Candidate {
     api: Api<Lease>,
     terms: Terms,
     gate: Gate,
-    news: Sender<News>,
+    to_loop: Sender<LoopEvent>,
     seen: Option<Seen>,
     /// When the renewal that last went well was begun; none while another one leads.
     renewed: Option<Instant>,
 }
 
 impl Candidate {
-    pub(crate) fn new(client: Client, terms: Terms, gate: Gate, news: Sender<News>) -> Self {
+    pub(crate) fn new(
+        client: Client,
+        terms: Terms,
+        gate: Gate,
+        to_loop: Sender<LoopEvent>,
+    ) -> Self {
         let api = Api::namespaced(client, &terms.namespace);
-        Self { api, terms, gate, news, seen: None, renewed: None }
+        Self { api, terms, gate, to_loop, seen: None, renewed: None }
     }
 
     pub(crate) async fn run(mut self, mut stop: watch::Receiver<bool>) {
@@ -182,7 +187,7 @@ impl Candidate {
 
     async fn tell(&self, leadership: Leadership) {
         // The loop has ended: so will this.
-        let _ended = self.news.send(News::Leadership(leadership)).await;
+        let _ended = self.to_loop.send(LoopEvent::Leadership(leadership)).await;
     }
 
     async fn acquire_or_renew(&mut self) -> kube::Result<Hold> {

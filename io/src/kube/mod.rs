@@ -1,12 +1,13 @@
 //! A real cluster: what its API server says becomes deltas, what the scheduler wants becomes calls.
 //!
-//! This module translates and carries; it decides nothing. Reading order is the way of one pod:
-//! [`watch`] hears of it, [`news`] carries it to the loop in `crate::run`, and [`calls`] carries out
-//! what was decided, while [`lease`] says whether this process may.
+//! Nothing is decided here. Reading order is the way of one pod: [`watch`] sees it, a [`loop_event`]
+//! takes it to the loop in `crate::run`, and [`calls`] carries out what was decided there, while
+//! [`lease`], the leader election, says whether this process may.
 
-pub mod news;
+pub mod loop_event;
 mod raw;
-pub(crate) mod memo;
+mod served;
+pub(crate) mod status_cache;
 pub mod watch;
 pub mod lease;
 pub mod calls;

@@ -65,9 +65,9 @@ impl Raw {
     }
 }
 
-/// How the API server calls a kind.
-pub(super) fn api_resource(kind: ObjectKind) -> ApiResource {
-    let (group, version) = (kind.group().to_owned(), kind.version().to_owned());
+/// How the API server calls a kind in that version.
+pub(super) fn api_resource(kind: ObjectKind, version: &str) -> ApiResource {
+    let (group, version) = (kind.group().to_owned(), version.to_owned());
     let api_version = if group.is_empty() { version.clone() } else { format!("{group}/{version}") };
     let (kind, plural) = (kind.name().to_owned(), kind.plural().to_owned());
     ApiResource { group, version, api_version, kind, plural }
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn every_kind_has_its_path() {
-        let path = |kind| Raw::url_path(&api_resource(kind), None);
+        let path = |kind: ObjectKind| Raw::url_path(&api_resource(kind, kind.version()), None);
         assert_eq!(path(ObjectKind::Pod), "/api/v1/pods");
         assert_eq!(path(ObjectKind::PodGroup), "/apis/scheduling.volcano.sh/v1beta1/podgroups");
         assert_eq!(path(ObjectKind::HyperNode), "/apis/topology.volcano.sh/v1alpha1/hypernodes");

@@ -23,33 +23,13 @@ use tokio::task::JoinSet;
 use tracing::{info, warn};
 
 use super::backoff::Backoff;
-use super::memo::Memo;
-use super::news::News;
+use super::loop_event::LoopEvent;
 use super::raw::{Raw, api_resource};
+use super::served::{Next, ServedVersion};
+use super::status_cache::StatusCache;
 use crate::metrics::Metrics;
-use crate::objects::{Object, ObjectKind};
+use crate::objects::{Object, ObjectKind, Presence};
 use crate::translate::{Fault, OwnerRule, TranslateError, gone, translate, unsupported};
-
-/// Kinds that are watched.
-pub const KINDS: [ObjectKind; 17] = [
-    ObjectKind::Node,
-    ObjectKind::Pod,
-    ObjectKind::PodGroup,
-    ObjectKind::Queue,
-    ObjectKind::HyperNode,
-    ObjectKind::PriorityClass,
-    ObjectKind::Namespace,
-    ObjectKind::PodDisruptionBudget,
-    ObjectKind::ResourceQuota,
-    ObjectKind::PersistentVolume,
-    ObjectKind::PersistentVolumeClaim,
-    ObjectKind::StorageClass,
-    ObjectKind::CsiNode,
-    ObjectKind::Service,
-    ObjectKind::ReplicationController,
-    ObjectKind::ReplicaSet,
-    ObjectKind::StatefulSet,
-];
 
 /// Pause before a kind the server does not know is looked for again.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
@@ -62,21 +42,21 @@ const FAILURES_MAX: u32 = 8;
 pub(crate) struct Source {
     pub(crate) client: Client,
     pub(crate) owner: OwnerRule,
-    pub(crate) news: Sender<News>,
-    pub(crate) memo: Arc<Memo>,
+    pub(crate) to_loop: Sender<LoopEvent>,
+    pub(crate) statuses: Arc<StatusCache>,
     pub(crate) metrics: Arc<Metrics>,
 }
 
-/// Starts a watch of every kind. They end when nobody takes their news any more.
+/// Starts a watch of every kind. They end when the loop has ended.
 pub(crate) fn start(source: &Source) -> JoinSet<()> {
     let mut watches = JoinSet::new();
-    for kind in KINDS {
+    for &kind in ObjectKind::READ {
         watches.spawn(Watch::new(kind, source.clone()).run());
     }
     watches
 }
 
-/// Nobody takes news any more.
+/// The loop has ended.
 struct Closed;
 
 /// How everything there is gets told.
@@ -90,6 +70,7 @@ enum List {
 
 struct Watch {
     kind: ObjectKind,
+    version: ServedVersion,
     source: Source,
     list: List,
     /// Version of each object that was told.
@@ -108,6 +89,7 @@ impl Watch {
     fn new(kind: ObjectKind, source: Source) -> Self {
         Self {
             kind,
+            version: ServedVersion::new(kind.versions()),
             source,
             list: List::Streamed,
             known: HashMap::default(),
@@ -124,7 +106,8 @@ impl Watch {
 
     /// Watches until the watch has to begin anew.
     async fn watch(&mut self) -> Result<(), Closed> {
-        let api: Api<Raw> = Api::all_with(self.source.client.clone(), &api_resource(self.kind));
+        let resource = api_resource(self.kind, self.version.get());
+        let api: Api<Raw> = Api::all_with(self.source.client.clone(), &resource);
         let config = match self.list {
             List::Streamed => watcher::Config::default().streaming_lists(),
             List::Paged => watcher::Config::default(),
@@ -149,11 +132,7 @@ impl Watch {
                     self.list = List::Paged;
                     return Ok(());
                 }
-                Fate::Missing => {
-                    self.missing().await?;
-                    tokio::time::sleep(LOOK_AGAIN).await;
-                    return Ok(());
-                }
+                Fate::Missing => return self.not_served().await,
                 Fate::Anew => {
                     info!(kind = %self.kind, "the place of the watch is gone; beginning anew");
                     return Ok(());
@@ -172,7 +151,6 @@ impl Watch {
     }
 
     async fn event(&mut self, event: Event<Raw>) -> Result<(), Closed> {
-        self.missed = false;
         self.source.metrics.watch_event(self.kind);
         match event {
             Event::Init => self.met = Some(HashSet::default()),
@@ -187,6 +165,8 @@ impl Watch {
                 }
             }
             Event::InitDone => {
+                self.missed = false;
+                self.version.confirm();
                 let met = self.met.take().unwrap_or_default();
                 self.drop_all_but(&met).await?;
                 self.first_list().await?;
@@ -201,7 +181,7 @@ impl Watch {
     async fn tell(&mut self, key: ObjectKey, raw: &Raw) -> Result<(), Closed> {
         let delta = match self.decode(&key, raw) {
             Ok(object) => {
-                self.source.memo.note(&key, &object);
+                self.source.statuses.note(&key, &object);
                 self.say_unsupported(&key, &object);
                 translate(&object, &self.source.owner).unwrap_or_else(|error| {
                     warn!(%error, "set aside");
@@ -244,7 +224,7 @@ impl Watch {
 
     async fn tell_gone(&mut self, key: &ObjectKey) -> Result<(), Closed> {
         self.known.remove(key);
-        self.source.memo.forget(self.kind, key);
+        self.source.statuses.forget(self.kind, key);
         self.send(gone(self.kind, key)).await
     }
 
@@ -266,27 +246,40 @@ impl Watch {
         if std::mem::replace(&mut self.listed, true) {
             return Ok(());
         }
-        self.deliver(News::Listed(self.kind)).await
+        self.deliver(LoopEvent::Listed(self.kind)).await
     }
 
-    /// The server does not know the kind: there is none of it, until it is installed.
-    async fn missing(&mut self) -> Result<(), Closed> {
+    /// The server does not know the version in use: on to the next, or to waiting until the kind is
+    /// installed.
+    async fn not_served(&mut self) -> Result<(), Closed> {
+        self.met = None;
+        // In another version the same object may say other things.
+        self.known.values_mut().for_each(|version| *version = None);
+        let refused = self.version.get();
+        if self.version.refuse() == Next::Version {
+            let next = self.version.get();
+            info!(kind = %self.kind, refused, next, "the server does not know this version");
+            return Ok(());
+        }
         if !std::mem::replace(&mut self.missed, true) {
             let group = self.kind.group();
             warn!(kind = %self.kind, group, "the server does not know this kind; looking again");
         }
-        self.met = None;
-        self.drop_all_but(&HashSet::default()).await?;
-        self.first_list().await
+        if self.kind.presence() == Presence::Optional {
+            self.drop_all_but(&HashSet::default()).await?;
+            self.first_list().await?;
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+        Ok(())
     }
 
     async fn send(&self, delta: Option<ClusterDelta>) -> Result<(), Closed> {
         let Some(delta) = delta else { return Ok(()) };
-        self.deliver(News::Delta { delta, heard: Instant::now() }).await
+        self.deliver(LoopEvent::Delta { delta, heard: Instant::now() }).await
     }
 
-    async fn deliver(&self, news: News) -> Result<(), Closed> {
-        self.source.news.send(news).await.map_err(|_| Closed)
+    async fn deliver(&self, event: LoopEvent) -> Result<(), Closed> {
+        self.source.to_loop.send(event).await.map_err(|_| Closed)
     }
 }
 
@@ -320,3 +313,6 @@ fn fate(error: &watcher::Error, list: List) -> Fate {
         _ => Fate::Again,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Metadata, Object, ObjectKind};
+use super::{Decode, Object, ObjectKind};
 
 /// Why a text is not an object of its kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,38 +18,18 @@ pub struct DecodeError {
 impl Object {
     /// Reads an object of that kind. A field that is null is a field not given.
     pub fn from_json(kind: ObjectKind, text: &str) -> Result<Self, DecodeError> {
-        Ok(match kind {
-            ObjectKind::Node => Self::Node(read(text)?),
-            ObjectKind::Pod => Self::Pod(read(text)?),
-            ObjectKind::PodGroup => Self::PodGroup(read(text)?),
-            ObjectKind::Queue => Self::Queue(read(text)?),
-            ObjectKind::HyperNode => Self::HyperNode(read(text)?),
-            ObjectKind::PriorityClass => Self::PriorityClass(read(text)?),
-            ObjectKind::Namespace => Self::Namespace(read(text)?),
-            ObjectKind::PersistentVolume => Self::PersistentVolume(read(text)?),
-            ObjectKind::PersistentVolumeClaim => Self::PersistentVolumeClaim(read(text)?),
-            ObjectKind::StorageClass => Self::StorageClass(read(text)?),
-            ObjectKind::CsiNode => Self::CsiNode(read(text)?),
-            ObjectKind::ResourceQuota => Self::ResourceQuota(read(text)?),
-            ObjectKind::PodDisruptionBudget => Self::PodDisruptionBudget(read(text)?),
-            ObjectKind::Service => Self::Service(read(text)?),
-            ObjectKind::ReplicationController => Self::ReplicationController(read(text)?),
-            ObjectKind::ReplicaSet => Self::ReplicaSet(read(text)?),
-            ObjectKind::StatefulSet => Self::StatefulSet(read(text)?),
-            ObjectKind::Numatopology => {
-                let Named { metadata } = *read::<Named>(text)?;
-                let key = kind.key(metadata.namespace.as_deref(), &metadata.name);
-                Self::Inert { kind, key }
-            }
-        })
+        Self::decode(kind, JsonText(text))
     }
 }
 
-/// Of an object no rule reads, only its name is kept.
-#[derive(serde::Deserialize)]
-struct Named {
-    #[serde(default)]
-    metadata: Metadata,
+struct JsonText<'a>(&'a str);
+
+impl Decode for JsonText<'_> {
+    type Error = DecodeError;
+
+    fn decode<T: DeserializeOwned>(self) -> Result<Box<T>, DecodeError> {
+        read(self.0)
+    }
 }
 
 /// Nulls are rare, and a text without them needs no tree of values in between.

@@ -1,179 +1,137 @@
-//! Kinds of objects: their names, API groups and scope.
+//! Kinds of objects: what the table says of each.
 
 use std::fmt;
 
 use muster_core::ids::ObjectKey;
 
-/// A kind of object scheduling knows of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ObjectKind {
-    /// `v1` Node.
-    Node,
-    /// `v1` Pod.
-    Pod,
-    /// `scheduling.volcano.sh` PodGroup.
-    PodGroup,
-    /// `scheduling.volcano.sh` Queue.
-    Queue,
-    /// `topology.volcano.sh` HyperNode.
-    HyperNode,
-    /// `scheduling.k8s.io` `PriorityClass`.
-    PriorityClass,
-    /// `v1` Namespace.
-    Namespace,
-    /// `policy` `PodDisruptionBudget`.
-    PodDisruptionBudget,
-    /// `v1` `ResourceQuota`.
-    ResourceQuota,
-    /// `v1` `PersistentVolume`.
-    PersistentVolume,
-    /// `v1` `PersistentVolumeClaim`.
-    PersistentVolumeClaim,
-    /// `storage.k8s.io` `StorageClass`.
-    StorageClass,
-    /// `storage.k8s.io` `CSINode`.
-    CsiNode,
-    /// `v1` Service.
-    Service,
-    /// `v1` `ReplicationController`.
-    ReplicationController,
-    /// `apps` `ReplicaSet`.
-    ReplicaSet,
-    /// `apps` `StatefulSet`.
-    StatefulSet,
-    /// `nodeinfo.volcano.sh` Numatopology.
-    Numatopology,
+/// Where objects of a kind live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// In a namespace.
+    Namespaced,
+    /// In the cluster as a whole.
+    Cluster,
 }
 
-impl ObjectKind {
-    /// Every kind, in the order messages list them.
-    pub const ALL: [Self; 18] = [
-        Self::Node,
-        Self::Pod,
-        Self::PodGroup,
-        Self::Queue,
-        Self::HyperNode,
-        Self::PriorityClass,
-        Self::Namespace,
-        Self::PodDisruptionBudget,
-        Self::ResourceQuota,
-        Self::PersistentVolume,
-        Self::PersistentVolumeClaim,
-        Self::StorageClass,
-        Self::CsiNode,
-        Self::Service,
-        Self::ReplicationController,
-        Self::ReplicaSet,
-        Self::StatefulSet,
-        Self::Numatopology,
-    ];
+/// Does every API server serve the kind?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It does: without the kind there is nothing to schedule. A server that says otherwise is out
+    /// of order, and what is known of the kind's objects still holds.
+    Required,
+    /// Not every one: until it does, there are no objects of the kind.
+    Optional,
+}
 
+/// What the table says of a kind.
+struct Row {
+    /// The word in an object's `kind`.
+    name: &'static str,
+    /// Plural and group, joined by a dot as `kubectl` takes them; the core group is left out.
+    resource: &'static str,
+    /// Versions that are understood, the one to try first in front.
+    versions: &'static [&'static str],
+    scope: Scope,
+    presence: Presence,
+}
+
+macro_rules! row {
+    ($kind:ident ($resource:literal [$($version:literal),+] $scope:ident $presence:ident)) => {
+        row!($kind ($resource [$($version),+] $scope $presence kind stringify!($kind)))
+    };
+    ($kind:ident
+     ($resource:literal [$($version:literal),+] $scope:ident $presence:ident kind $name:expr)) => {
+        &Row {
+            name: $name,
+            resource: $resource,
+            versions: &[$($version),+],
+            scope: Scope::$scope,
+            presence: Presence::$presence,
+        }
+    };
+}
+
+macro_rules! object_kind {
+    (read { $($read:ident $row:tt)+ } inert { $($inert:ident $inert_row:tt)* }) => {
+        /// A kind of object scheduling knows of.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum ObjectKind {
+            $(#[doc = concat!("`", stringify!($read), "`, which rules read.")] $read,)+
+            $(#[doc = concat!("`", stringify!($inert), "`, which no rule reads.")] $inert,)*
+        }
+
+        impl ObjectKind {
+            /// Every kind, in the order messages list them.
+            pub const ALL: &'static [Self] = &[$(Self::$read,)+ $(Self::$inert,)*];
+
+            /// The kinds rules read, in the same order: those a watch is kept of.
+            pub const READ: &'static [Self] = &[$(Self::$read,)+];
+
+            fn row(self) -> &'static Row {
+                match self {
+                    $(Self::$read => row!($read $row),)+
+                    $(Self::$inert => row!($inert $inert_row),)*
+                }
+            }
+        }
+    };
+}
+kinds!(object_kind);
+
+impl ObjectKind {
     /// The word in an object's `kind`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Node => "Node",
-            Self::Pod => "Pod",
-            Self::PodGroup => "PodGroup",
-            Self::Queue => "Queue",
-            Self::HyperNode => "HyperNode",
-            Self::PriorityClass => "PriorityClass",
-            Self::Namespace => "Namespace",
-            Self::PodDisruptionBudget => "PodDisruptionBudget",
-            Self::ResourceQuota => "ResourceQuota",
-            Self::PersistentVolume => "PersistentVolume",
-            Self::PersistentVolumeClaim => "PersistentVolumeClaim",
-            Self::StorageClass => "StorageClass",
-            Self::CsiNode => "CSINode",
-            Self::Service => "Service",
-            Self::ReplicationController => "ReplicationController",
-            Self::ReplicaSet => "ReplicaSet",
-            Self::StatefulSet => "StatefulSet",
-            Self::Numatopology => "Numatopology",
-        }
+        self.row().name
     }
 
     /// The API group, empty for the core group. Several groups have a `PodGroup` or a `Queue`, so
-    /// the kind alone does not tell.
+    /// the name alone does not tell.
     pub fn group(self) -> &'static str {
-        match self {
-            Self::Node
-            | Self::Pod
-            | Self::Namespace
-            | Self::ResourceQuota
-            | Self::PersistentVolume
-            | Self::PersistentVolumeClaim
-            | Self::Service
-            | Self::ReplicationController => "",
-            Self::ReplicaSet | Self::StatefulSet => "apps",
-            Self::PodGroup | Self::Queue => "scheduling.volcano.sh",
-            Self::HyperNode => "topology.volcano.sh",
-            Self::PriorityClass => "scheduling.k8s.io",
-            Self::PodDisruptionBudget => "policy",
-            Self::StorageClass | Self::CsiNode => "storage.k8s.io",
-            Self::Numatopology => "nodeinfo.volcano.sh",
-        }
-    }
-
-    /// The version of the API group that is read.
-    pub fn version(self) -> &'static str {
-        match self {
-            Self::PodGroup | Self::Queue => "v1beta1",
-            Self::HyperNode | Self::Numatopology => "v1alpha1",
-            _ => "v1",
-        }
+        self.row().resource.split_once('.').map_or("", |(_, group)| group)
     }
 
     /// The word for it in the path of a request.
     pub fn plural(self) -> &'static str {
-        match self {
-            Self::Node => "nodes",
-            Self::Pod => "pods",
-            Self::PodGroup => "podgroups",
-            Self::Queue => "queues",
-            Self::HyperNode => "hypernodes",
-            Self::PriorityClass => "priorityclasses",
-            Self::Namespace => "namespaces",
-            Self::PodDisruptionBudget => "poddisruptionbudgets",
-            Self::ResourceQuota => "resourcequotas",
-            Self::PersistentVolume => "persistentvolumes",
-            Self::PersistentVolumeClaim => "persistentvolumeclaims",
-            Self::StorageClass => "storageclasses",
-            Self::CsiNode => "csinodes",
-            Self::Service => "services",
-            Self::ReplicationController => "replicationcontrollers",
-            Self::ReplicaSet => "replicasets",
-            Self::StatefulSet => "statefulsets",
-            Self::Numatopology => "numatopologies",
-        }
+        let resource = self.row().resource;
+        resource.split_once('.').map_or(resource, |(plural, _)| plural)
+    }
+
+    /// Versions of the API group that are understood, the one to try first in front.
+    pub fn versions(self) -> &'static [&'static str] {
+        self.row().versions
+    }
+
+    /// The version to try first.
+    pub fn version(self) -> &'static str {
+        self.row().versions[0]
+    }
+
+    /// Where objects of this kind live.
+    pub fn scope(self) -> Scope {
+        self.row().scope
     }
 
     /// Do objects of this kind live in a namespace?
     pub fn is_namespaced(self) -> bool {
-        matches!(
-            self,
-            Self::Pod
-                | Self::PodGroup
-                | Self::PodDisruptionBudget
-                | Self::ResourceQuota
-                | Self::PersistentVolumeClaim
-                | Self::Service
-                | Self::ReplicationController
-                | Self::ReplicaSet
-                | Self::StatefulSet
-        )
+        self.scope() == Scope::Namespaced
     }
 
-    /// The kind of that name, whatever its group.
+    /// Does every API server serve the kind?
+    pub fn presence(self) -> Presence {
+        self.row().presence
+    }
+
+    /// The first kind of that name, whatever its group.
     pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
-    /// The kind an object names; an object without `apiVersion` goes by its kind alone.
+    /// The kind an object names; an object without `apiVersion` goes by its kind alone. The version
+    /// is not looked at: files have objects of versions no server serves any more.
     pub fn of(api_version: Option<&str>, name: &str) -> Option<Self> {
-        let kind = Self::by_name(name)?;
-        let group =
-            api_version.map(|version| version.split_once('/').map_or("", |(group, _)| group));
-        group.is_none_or(|group| group == kind.group()).then_some(kind)
+        let Some(api_version) = api_version else { return Self::by_name(name) };
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        Self::ALL.iter().copied().find(|kind| kind.name() == name && kind.group() == group)
     }
 
     /// The key of an object of this kind: namespace `default` where one is needed and none given,
@@ -201,6 +159,8 @@ impl fmt::Display for ObjectKind {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -212,6 +172,38 @@ mod tests {
         assert_eq!(ObjectKind::of(Some("scheduling.run.ai/v2"), "Queue"), None);
         assert_eq!(ObjectKind::of(Some("v1"), "Pod"), Some(ObjectKind::Pod));
         assert_eq!(ObjectKind::of(None, "Pod"), Some(ObjectKind::Pod));
+    }
+
+    #[test]
+    fn every_listed_version_of_a_kind_is_read() {
+        for &kind in ObjectKind::ALL {
+            for version in kind.versions() {
+                let group = kind.group();
+                let slash = if group.is_empty() { "" } else { "/" };
+                let api_version = format!("{group}{slash}{version}");
+                assert_eq!(ObjectKind::of(Some(&api_version), kind.name()), Some(kind));
+            }
+        }
+    }
+
+    #[test]
+    fn no_two_rows_are_the_same_resource_and_no_row_lists_a_version_twice() {
+        let resources: BTreeSet<_> =
+            ObjectKind::ALL.iter().map(|kind| (kind.group(), kind.plural())).collect();
+        assert_eq!(resources.len(), ObjectKind::ALL.len());
+        for kind in ObjectKind::ALL {
+            let versions: BTreeSet<_> = kind.versions().iter().collect();
+            assert_eq!(versions.len(), kind.versions().len(), "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_row_is_taken_apart_as_kubectl_would() {
+        let queue = ObjectKind::Queue;
+        assert_eq!((queue.plural(), queue.group()), ("queues", "scheduling.volcano.sh"));
+        assert_eq!((ObjectKind::Node.plural(), ObjectKind::Node.group()), ("nodes", ""));
+        assert_eq!(ObjectKind::CsiNode.name(), "CSINode");
+        assert_eq!(ObjectKind::ReplicaSet.name(), "ReplicaSet");
     }
 
     #[test]

@@ -1,16 +1,55 @@
-//! The Kubernetes and Volcano objects scheduling reads, reduced to the fields it reads.
+//! The Kubernetes and Volcano objects scheduling reads, reduced to the fields it reads, and the
+//! table of their kinds.
 //!
 //! Unknown fields of these kinds are skipped: the objects belong to others. Both outside worlds, the
 //! real cluster and the embedded one, decode into these types and translate them with
 //! [`crate::translate`].
 
+/// The table of kinds: calls the macro it is given with every row.
+///
+/// `read` has the kinds that rules read; the first word of a row is the kind's type in this module,
+/// for which [`crate::translate`] has its translation. `inert` has kinds that manifests may contain and that no rule reads: of such an object only the
+/// name is kept, and it is not watched.
+///
+/// The order is the order in which messages list kinds and in which the simulator lists objects.
+#[rustfmt::skip]
+macro_rules! kinds { ($with:ident) => { $with! {
+    read {
+        // type                resource.group                      versions     scope      in a cluster
+        Node                  ("nodes"                             ["v1"]       Cluster    Required)
+        Pod                   ("pods"                              ["v1"]       Namespaced Required)
+        PodGroup              ("podgroups.scheduling.volcano.sh"   ["v1beta1"]  Namespaced Optional)
+        Queue                 ("queues.scheduling.volcano.sh"      ["v1beta1"]  Cluster    Optional)
+        HyperNode             ("hypernodes.topology.volcano.sh"    ["v1alpha1"] Cluster    Optional)
+        PriorityClass         ("priorityclasses.scheduling.k8s.io" ["v1"]       Cluster    Optional)
+        Namespace             ("namespaces"                        ["v1"]       Cluster    Optional)
+        PodDisruptionBudget   ("poddisruptionbudgets.policy"       ["v1"]       Namespaced Optional)
+        ResourceQuota         ("resourcequotas"                    ["v1"]       Namespaced Optional)
+        PersistentVolume      ("persistentvolumes"                 ["v1"]       Cluster    Optional)
+        PersistentVolumeClaim ("persistentvolumeclaims"            ["v1"]       Namespaced Optional)
+        StorageClass          ("storageclasses.storage.k8s.io"     ["v1"]       Cluster    Optional)
+        CsiNode               ("csinodes.storage.k8s.io"           ["v1"]       Cluster    Optional
+                               kind "CSINode")
+        Service               ("services"                          ["v1"]       Namespaced Optional)
+        ReplicationController ("replicationcontrollers"            ["v1"]       Namespaced Optional)
+        ReplicaSet            ("replicasets.apps"                  ["v1"]       Namespaced Optional)
+        StatefulSet           ("statefulsets.apps"                 ["v1"]       Namespaced Optional)
+    }
+    inert {
+        Numatopology          ("numatopologies.nodeinfo.volcano.sh" ["v1alpha1"] Cluster   Optional)
+    }
+} } }
+pub(crate) use kinds;
+
 mod kind;
+mod object;
 mod json;
+mod metadata;
 mod scalar;
 mod selector;
 mod node;
 mod pod;
-mod near;
+mod interpod;
 mod podgroup;
 mod queue;
 mod quota;
@@ -20,23 +59,21 @@ mod volume;
 mod disruption_budget;
 mod pod_set;
 
-use std::collections::BTreeMap;
-
-use muster_core::ids::ObjectKey;
-use serde::Deserialize;
-
 pub use disruption_budget::{BudgetSpec, BudgetStatus, PodDisruptionBudget};
 pub use hypernode::{
     ExactMatch, HyperNode, HyperNodeMember, HyperNodeSpec, MemberSelector, RegexMatch,
 };
-pub use json::DecodeError;
-pub(crate) use json::drop_nulls;
-pub use kind::ObjectKind;
-pub use near::{
+pub use interpod::{
     ContainerPort, Namespace, PodAffinity, PodAffinityTerm, TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 };
+pub use json::DecodeError;
+pub(crate) use json::drop_nulls;
+pub use kind::{ObjectKind, Presence, Scope};
+pub use metadata::{Metadata, OwnerReference};
 pub use node::{Node, NodeImage, NodeSpec, NodeStatus, Taint};
+pub(crate) use object::Decode;
+pub use object::Object;
 pub use pod::{
     Affinity, ClaimSource, ClaimTemplate, Container, EphemeralSource, NodeAffinity, NodeSelector,
     Pod, PodCondition, PodSpec, PodStatus, PreferredTerm, Resources, SchedulingGate, Toleration,
@@ -59,180 +96,3 @@ pub use volume::{
     PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeSpec, PhaseStatus,
     StorageClass, TopologyExpression, TopologyTerm, VolumeNodeAffinity,
 };
-
-/// `metadata`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Metadata {
-    /// Object name.
-    pub name: String,
-    /// Namespace; absent on cluster-scoped objects.
-    pub namespace: Option<String>,
-    /// Unique id.
-    pub uid: Option<String>,
-    /// Grows with every change of the object.
-    pub resource_version: Option<String>,
-    /// RFC 3339 time of creation.
-    pub creation_timestamp: Option<String>,
-    /// RFC 3339 time of deletion, present while the object is leaving.
-    pub deletion_timestamp: Option<String>,
-    /// Labels.
-    pub labels: BTreeMap<String, String>,
-    /// Annotations.
-    pub annotations: BTreeMap<String, String>,
-    /// Objects it belongs to.
-    pub owner_references: Vec<OwnerReference>,
-    /// Time of creation in milliseconds since the epoch of whoever read the object; filled by the
-    /// reader, which alone knows that epoch.
-    #[serde(skip)]
-    pub created_ms: Option<i64>,
-}
-
-/// An object another one belongs to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct OwnerReference {
-    /// API group and version of the owner.
-    pub api_version: String,
-    /// Its kind.
-    pub kind: String,
-    /// Its name, in the same namespace.
-    pub name: String,
-    /// Uid of the owner.
-    pub uid: String,
-    /// Is it the one that made it?
-    pub controller: bool,
-}
-
-/// An object scheduling knows of.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Object {
-    /// A node.
-    Node(Box<Node>),
-    /// A pod.
-    Pod(Box<Pod>),
-    /// Volcano's PodGroup.
-    PodGroup(Box<PodGroup>),
-    /// Volcano's queue.
-    Queue(Box<Queue>),
-    /// Volcano's topology domain.
-    HyperNode(Box<HyperNode>),
-    /// A priority class.
-    PriorityClass(Box<PriorityClass>),
-    /// A namespace.
-    Namespace(Box<Namespace>),
-    /// A volume.
-    PersistentVolume(Box<PersistentVolume>),
-    /// A claim on a volume.
-    PersistentVolumeClaim(Box<PersistentVolumeClaim>),
-    /// A class of storage.
-    StorageClass(Box<StorageClass>),
-    /// What a node can attach.
-    CsiNode(Box<CsiNode>),
-    /// A quota of a namespace.
-    ResourceQuota(Box<ResourceQuota>),
-    /// A disruption budget.
-    PodDisruptionBudget(Box<PodDisruptionBudget>),
-    /// A Service.
-    Service(Box<Service>),
-    /// A controller of the first generation.
-    ReplicationController(Box<ReplicationController>),
-    /// A controller of equal pods.
-    ReplicaSet(Box<ReplicaSet>),
-    /// A controller of numbered pods.
-    StatefulSet(Box<StatefulSet>),
-    /// An object of a kind that is understood but that no rule reads yet.
-    Inert {
-        /// Its kind.
-        kind: ObjectKind,
-        /// Its name; the namespace is empty for cluster-scoped kinds.
-        key: ObjectKey,
-    },
-}
-
-impl Object {
-    /// The object's kind.
-    pub fn kind(&self) -> ObjectKind {
-        match self {
-            Self::Node(_) => ObjectKind::Node,
-            Self::Pod(_) => ObjectKind::Pod,
-            Self::PodGroup(_) => ObjectKind::PodGroup,
-            Self::Queue(_) => ObjectKind::Queue,
-            Self::HyperNode(_) => ObjectKind::HyperNode,
-            Self::PriorityClass(_) => ObjectKind::PriorityClass,
-            Self::Namespace(_) => ObjectKind::Namespace,
-            Self::PersistentVolume(_) => ObjectKind::PersistentVolume,
-            Self::PersistentVolumeClaim(_) => ObjectKind::PersistentVolumeClaim,
-            Self::StorageClass(_) => ObjectKind::StorageClass,
-            Self::CsiNode(_) => ObjectKind::CsiNode,
-            Self::ResourceQuota(_) => ObjectKind::ResourceQuota,
-            Self::PodDisruptionBudget(_) => ObjectKind::PodDisruptionBudget,
-            Self::Service(_) => ObjectKind::Service,
-            Self::ReplicationController(_) => ObjectKind::ReplicationController,
-            Self::ReplicaSet(_) => ObjectKind::ReplicaSet,
-            Self::StatefulSet(_) => ObjectKind::StatefulSet,
-            Self::Inert { kind, .. } => *kind,
-        }
-    }
-
-    /// Namespace and name: the namespace is `default` where a namespaced object gives none, empty
-    /// for cluster-scoped kinds.
-    pub fn key(&self) -> ObjectKey {
-        if let Self::Inert { key, .. } = self {
-            return key.clone();
-        }
-        let metadata = self.metadata();
-        self.kind().key(
-            metadata.and_then(|metadata| metadata.namespace.as_deref()),
-            metadata.map_or("", |metadata| &metadata.name),
-        )
-    }
-
-    /// The object's metadata; none is kept of inert objects.
-    pub fn metadata(&self) -> Option<&Metadata> {
-        match self {
-            Self::Node(object) => Some(&object.metadata),
-            Self::Pod(object) => Some(&object.metadata),
-            Self::PodGroup(object) => Some(&object.metadata),
-            Self::Queue(object) => Some(&object.metadata),
-            Self::HyperNode(object) => Some(&object.metadata),
-            Self::PriorityClass(object) => Some(&object.metadata),
-            Self::Namespace(object) => Some(&object.metadata),
-            Self::PersistentVolume(object) => Some(&object.metadata),
-            Self::PersistentVolumeClaim(object) => Some(&object.metadata),
-            Self::StorageClass(object) => Some(&object.metadata),
-            Self::CsiNode(object) => Some(&object.metadata),
-            Self::ResourceQuota(object) => Some(&object.metadata),
-            Self::PodDisruptionBudget(object) => Some(&object.metadata),
-            Self::Service(object) => Some(&object.metadata),
-            Self::ReplicationController(object) => Some(&object.metadata),
-            Self::ReplicaSet(object) => Some(&object.metadata),
-            Self::StatefulSet(object) => Some(&object.metadata),
-            Self::Inert { .. } => None,
-        }
-    }
-
-    /// The object's metadata, to be changed.
-    pub fn metadata_mut(&mut self) -> Option<&mut Metadata> {
-        match self {
-            Self::Node(object) => Some(&mut object.metadata),
-            Self::Pod(object) => Some(&mut object.metadata),
-            Self::PodGroup(object) => Some(&mut object.metadata),
-            Self::Queue(object) => Some(&mut object.metadata),
-            Self::HyperNode(object) => Some(&mut object.metadata),
-            Self::PriorityClass(object) => Some(&mut object.metadata),
-            Self::Namespace(object) => Some(&mut object.metadata),
-            Self::PersistentVolume(object) => Some(&mut object.metadata),
-            Self::PersistentVolumeClaim(object) => Some(&mut object.metadata),
-            Self::StorageClass(object) => Some(&mut object.metadata),
-            Self::CsiNode(object) => Some(&mut object.metadata),
-            Self::ResourceQuota(object) => Some(&mut object.metadata),
-            Self::PodDisruptionBudget(object) => Some(&mut object.metadata),
-            Self::Service(object) => Some(&mut object.metadata),
-            Self::ReplicationController(object) => Some(&mut object.metadata),
-            Self::ReplicaSet(object) => Some(&mut object.metadata),
-            Self::StatefulSet(object) => Some(&mut object.metadata),
-            Self::Inert { .. } => None,
-        }
-    }
-}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::near::{ContainerPort, PodAffinity, TopologySpreadConstraint};
+use super::interpod::{ContainerPort, PodAffinity, TopologySpreadConstraint};
 use super::{Metadata, NodeSelectorTerm, PersistentVolumeClaimSpec, ResourceMap};
 
 /// A pod.

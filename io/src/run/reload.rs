@@ -1,20 +1,21 @@
-//! Looks at the configuration file again and again; a new text that is valid becomes news, one that
-//! is not is said and leaves the old one in force.
+//! Reads the configuration file again and again; a new text that is valid goes to the loop, one that
+//! is not is logged and leaves the old one in force.
 //!
 //! The file is read rather than watched: a mounted `ConfigMap` is swapped by moving a symbolic link, and
 //! reading a page every few seconds costs nothing.
 
 use std::hash::Hasher;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use muster_core::policy::Registry;
 use rustc_hash::FxHasher;
 use tokio::sync::mpsc::Sender;
 use tracing::error;
 
-use crate::config::{ConfigErrors, parse, unreadable};
-use crate::kube::news::{NewConfig, News};
+use crate::config::{self, ConfigErrors, parse};
+use crate::kube::loop_event::{LoopEvent, NewConfig};
 use crate::metrics::Metrics;
 
 /// Pause between two looks.
@@ -28,21 +29,28 @@ pub(crate) fn hash(text: &str) -> u64 {
 }
 
 /// A text as a configuration, with its hash.
-pub(crate) fn read(source: &str, text: &str) -> Result<NewConfig, ConfigErrors> {
-    Ok(NewConfig { parsed: parse(source, text)?, hash: hash(text) })
+pub(crate) fn read(
+    registry: &Registry,
+    source: &str,
+    text: &str,
+) -> Result<NewConfig, ConfigErrors> {
+    Ok(NewConfig { parsed: parse(registry, source, text)?, hash: hash(text) })
 }
 
-/// A file as a configuration, with its hash.
-pub(crate) fn load(path: &Path) -> Result<NewConfig, ConfigErrors> {
-    let source = path.display().to_string();
-    match std::fs::read_to_string(path) {
-        Ok(text) => read(&source, &text),
-        Err(error) => Err(unreadable(source, &error)),
-    }
+/// The file that is looked at, and what it may name.
+pub(super) struct ConfigFile {
+    pub(super) path: PathBuf,
+    pub(super) registry: Registry,
 }
 
-/// Looks until nobody takes news any more. `seen` is the hash of the text in force.
-pub(super) async fn look(path: PathBuf, mut seen: u64, news: Sender<News>, metrics: Arc<Metrics>) {
+/// Looks until the loop has ended. `seen` is the hash of the text in force.
+pub(super) async fn look(
+    file: ConfigFile,
+    mut seen: u64,
+    to_loop: Sender<LoopEvent>,
+    metrics: Arc<Metrics>,
+) {
+    let ConfigFile { path, registry } = file;
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         let Some(text) = text_of(path.clone()).await else { continue };
@@ -50,9 +58,9 @@ pub(super) async fn look(path: PathBuf, mut seen: u64, news: Sender<News>, metri
         if std::mem::replace(&mut seen, hash) == hash {
             continue;
         }
-        match read(&path.display().to_string(), &text) {
+        match read(&registry, &path.display().to_string(), &text) {
             Ok(config) => {
-                if news.send(News::Config(Box::new(config))).await.is_err() {
+                if to_loop.send(LoopEvent::Config(Box::new(config))).await.is_err() {
                     return;
                 }
             }
@@ -66,6 +74,5 @@ pub(super) async fn look(path: PathBuf, mut seen: u64, news: Sender<News>, metri
 
 /// The text of the file; none if it cannot be read, as happens for a moment while it is replaced.
 async fn text_of(path: PathBuf) -> Option<String> {
-    let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(Path::new(&path)));
-    read.await.ok()?.ok()
+    tokio::task::spawn_blocking(move || config::text_of(&path)).await.ok()?.ok()
 }

@@ -3,7 +3,8 @@
 
 use muster_core::delta::{GroupPhase, ObjectRef};
 use muster_core::ids::{Name, ObjectKey};
-use muster_core::scheduler::{JobView, Scheduler};
+use muster_core::report::JobView;
+use muster_core::scheduler::Scheduler;
 use muster_core::verdict::Reason;
 
 use super::cluster::Cluster;

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use muster_core::delta::{
-    ClusterDelta, DomainFacts, NearFacts, NodeFacts, ObjectRef, Ownership, PodClaim, PodFacts,
-    PodGroupFacts, PodPhase, QueueFacts,
+    ClusterDelta, DomainFacts, Facts, InterPodFacts, NodeFacts, ObjectRef, Ownership, PodClaim,
+    PodFacts, PodGroupFacts, PodPhase, QueueFacts,
 };
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::resource::{Dim, ResourceList, ResourceNames, ResourceVec};
@@ -102,7 +102,7 @@ pub struct PodEntry {
     /// Labels, sorted by key.
     pub labels: Vec<(Name, Name)>,
     /// What it asks of the pods around it.
-    pub near: NearFacts,
+    pub interpod: InterPodFacts,
     /// Claims its volumes name.
     pub claims: Vec<PodClaim>,
 }
@@ -187,48 +187,50 @@ impl Books {
     /// Enters one delta.
     pub fn apply(&mut self, delta: &ClusterDelta) {
         match delta {
-            ClusterDelta::Node(facts) => self.set_node(facts),
-            ClusterDelta::NodeGone(name) => self.drop_node(name),
-            ClusterDelta::Pod(facts) => self.set_pod(facts),
-            ClusterDelta::PodGone(key) => self.drop_pod(key),
-            ClusterDelta::PodGroup(facts) => {
+            ClusterDelta::Set(facts) => self.set(facts),
+            ClusterDelta::Gone(object) => self.forget(object),
+            ClusterDelta::SetAside { object, .. } => {
+                if let ObjectRef::PodGroup(key) = object {
+                    self.ever.insert(key.clone());
+                }
+                self.forget(object);
+            }
+            ClusterDelta::BindFailed { .. } | ClusterDelta::EvictFailed { .. } => {}
+        }
+    }
+
+    /// Enters what is now known of an object. Kinds no expectation speaks of have no page.
+    fn set(&mut self, facts: &Facts) {
+        match facts {
+            Facts::Node(facts) => self.set_node(facts),
+            Facts::Pod(facts) => self.set_pod(facts),
+            Facts::PodGroup(facts) => {
                 self.ever.insert(facts.key.clone());
                 self.groups.insert(facts.key.clone(), (**facts).clone());
             }
-            ClusterDelta::PodGroupGone(key) => drop(self.groups.remove(key)),
-            ClusterDelta::Queue(facts) => {
+            Facts::Queue(facts) => {
                 self.queues.insert(facts.name.clone(), (**facts).clone());
             }
-            ClusterDelta::QueueGone(name) => drop(self.queues.remove(name)),
-            ClusterDelta::Domain(facts) => {
+            Facts::Domain(facts) => {
                 self.topology_version += 1;
                 self.domains.insert(facts.name.clone(), (**facts).clone());
             }
-            ClusterDelta::DomainGone(name) => {
+            _ => {}
+        }
+    }
+
+    /// Takes an object out.
+    fn forget(&mut self, object: &ObjectRef) {
+        match object {
+            ObjectRef::Node(name) => self.drop_node(name),
+            ObjectRef::Pod(key) => self.drop_pod(key),
+            ObjectRef::PodGroup(key) => drop(self.groups.remove(key)),
+            ObjectRef::Queue(name) => drop(self.queues.remove(name)),
+            ObjectRef::Domain(name) => {
                 self.topology_version += 1;
                 self.domains.remove(name);
             }
-            ClusterDelta::SetAside { object, .. } => self.set_aside(object),
-            ClusterDelta::PriorityClass(_)
-            | ClusterDelta::PriorityClassGone(_)
-            | ClusterDelta::Namespace(_)
-            | ClusterDelta::NamespaceGone(_)
-            | ClusterDelta::Volume(_)
-            | ClusterDelta::VolumeGone(_)
-            | ClusterDelta::Claim(_)
-            | ClusterDelta::ClaimGone(_)
-            | ClusterDelta::StorageClass(_)
-            | ClusterDelta::StorageClassGone(_)
-            | ClusterDelta::CsiNode(_)
-            | ClusterDelta::CsiNodeGone(_)
-            | ClusterDelta::Quota(_)
-            | ClusterDelta::QuotaGone(_)
-            | ClusterDelta::DisruptionBudget(_)
-            | ClusterDelta::DisruptionBudgetGone(_)
-            | ClusterDelta::PodSet(_)
-            | ClusterDelta::PodSetGone(_)
-            | ClusterDelta::BindFailed { .. }
-            | ClusterDelta::EvictFailed { .. } => {}
+            _ => {}
         }
     }
 
@@ -245,37 +247,12 @@ impl Books {
             nominated: None,
             request: ResourceVec::default(),
             labels: Vec::new(),
-            near: NearFacts::default(),
+            interpod: InterPodFacts::default(),
             claims: Vec::new(),
         };
         self.jobs.entry(job.clone()).or_default().pods.insert(key.clone());
         self.ever.extend([key.clone(), job]);
         self.pods.insert(key.clone(), entry);
-    }
-
-    fn set_aside(&mut self, object: &ObjectRef) {
-        if let ObjectRef::PodGroup(key) = object {
-            self.ever.insert(key.clone());
-        }
-        match object {
-            ObjectRef::Node(name) => self.drop_node(name),
-            ObjectRef::Pod(key) => self.drop_pod(key),
-            ObjectRef::PodGroup(key) => drop(self.groups.remove(key)),
-            ObjectRef::Queue(name) => drop(self.queues.remove(name)),
-            ObjectRef::PriorityClass(_)
-            | ObjectRef::Namespace(_)
-            | ObjectRef::Quota(_)
-            | ObjectRef::DisruptionBudget(_)
-            | ObjectRef::PodSet(_)
-            | ObjectRef::Volume(_)
-            | ObjectRef::Claim(_)
-            | ObjectRef::StorageClass(_)
-            | ObjectRef::CsiNode(_) => {}
-            ObjectRef::Domain(name) => {
-                self.topology_version += 1;
-                self.domains.remove(name);
-            }
-        }
     }
 
     fn set_node(&mut self, facts: &NodeFacts) {
@@ -323,7 +300,7 @@ impl Books {
             nominated: held_node(facts).cloned(),
             request: self.names.vector(&facts.request),
             labels: facts.labels.clone(),
-            near: facts.constraints.near.clone(),
+            interpod: facts.constraints.interpod.clone(),
             claims: facts.claims.clone(),
         };
         self.post(&entry, ResourceVec::add, |count| *count += 1);

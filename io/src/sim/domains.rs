@@ -128,7 +128,7 @@ mod tests {
 
     fn with_members(name: &str, tier: u32, members: Vec<DomainMember>) -> ClusterDelta {
         let facts = DomainFacts { name: name.into(), tier, tier_name: None, members };
-        ClusterDelta::Domain(Box::new(facts))
+        ClusterDelta::from(facts)
     }
 
     fn share(index: &DomainIndex, nodes: &[&str], tier: u32) -> bool {

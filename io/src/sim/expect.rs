@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use muster_core::ids::{Name, ObjectKey};
+use muster_core::report::{JobView, QueueView};
 use muster_core::resource::Quantity;
-use muster_core::scheduler::{JobView, QueueView};
 
 use crate::translate::phase_text;
 
@@ -262,7 +262,7 @@ mod tests {
             name: "default".into(),
             allocated: vec![("cpu".into(), Quantity::from_units(2))],
             deserved: Vec::new(),
-            state: muster_core::delta::QueueState::Open,
+            state: muster_core::status::QueueState::Open,
             share_ppm: 0,
             capability: Vec::new(),
             guarantee: Vec::new(),

@@ -2,11 +2,12 @@
 
 use muster_core::delta::{
     ClusterDelta, Constraints, DomainFacts, DomainMember, GroupPhase, NodeFacts, NodeGroupFacts,
-    Ownership, PodFacts, PodGroupFacts, PodPhase, QueueFacts, QueueState,
+    Ownership, PodFacts, PodGroupFacts, PodPhase, QueueFacts,
 };
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::intent::{Decision, DecisionOp, Ruling};
 use muster_core::resource::{Quantity, ResourceList};
+use muster_core::status::QueueState;
 
 use super::books::Books;
 
@@ -23,14 +24,14 @@ fn cpu(units: i64) -> ResourceList {
 pub(crate) fn node(name: &str, cpus: i64) -> ClusterDelta {
     let mut allocatable = cpu(cpus);
     allocatable[1].1 = Quantity::from_units(110);
-    ClusterDelta::Node(Box::new(NodeFacts {
+    ClusterDelta::from(NodeFacts {
         name: name.into(),
         labels: vec![("host".into(), name.into())],
         taints: Vec::new(),
         unschedulable: false,
         allocatable,
         images: Vec::new(),
-    }))
+    })
 }
 
 /// A waiting pod of a gang; its fields are changed as the test needs.
@@ -115,27 +116,27 @@ pub(crate) fn only_cpu(units: i64) -> ResourceList {
 /// A domain of these nodes.
 pub(crate) fn domain(name: &str, tier: u32, nodes: &[&str]) -> ClusterDelta {
     let member = |node: &&str| DomainMember::Node(Name::from(*node));
-    ClusterDelta::Domain(Box::new(DomainFacts {
+    ClusterDelta::from(DomainFacts {
         name: name.into(),
         tier,
         tier_name: None,
         members: nodes.iter().map(member).collect(),
-    }))
+    })
 }
 
 /// The pod as a delta.
 pub(crate) fn set(pod: PodFacts) -> ClusterDelta {
-    ClusterDelta::Pod(Box::new(pod))
+    ClusterDelta::from(pod)
 }
 
 /// The gang as a delta.
 pub(crate) fn set_gang(gang: PodGroupFacts) -> ClusterDelta {
-    ClusterDelta::PodGroup(Box::new(gang))
+    ClusterDelta::from(gang)
 }
 
 /// The queue as a delta.
 pub(crate) fn set_queue(queue: QueueFacts) -> ClusterDelta {
-    ClusterDelta::Queue(Box::new(queue))
+    ClusterDelta::from(queue)
 }
 
 /// Books with these objects.

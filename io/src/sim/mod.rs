@@ -4,7 +4,6 @@
 //! the run, what is checked, and the reports.
 
 pub mod duration;
-mod timestamp;
 pub mod clock;
 pub mod scenario;
 pub mod expectation;

@@ -8,9 +8,9 @@ use std::io::{self, Write};
 use muster_core::delta::Ownership;
 use muster_core::ids::Name;
 use muster_core::intent::Decision;
+use muster_core::report::{JobView, QueueView, ReservationView};
 use muster_core::reservation::{Release, ReservationCounts};
 use muster_core::resource::{Format, Quantity};
-use muster_core::scheduler::{JobView, QueueView, ReservationView};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 

@@ -5,19 +5,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use muster_core::config::SchedulerConfig;
 use muster_core::delta::{ClusterDelta, ObjectRef};
 use muster_core::ids::{ObjectKey, TimeMs};
-use muster_core::intent::{Decision, DecisionOp};
+use muster_core::intent::{CycleOutcome, Decision, DecisionOp};
+use muster_core::policy::SchedulerConfig;
+use muster_core::report::{JobView, PodView, QueueView, ReservationView};
 use muster_core::reservation::{ReservationCounts, time_left};
 use muster_core::resource::ResourceNames;
-use muster_core::scheduler::{
-    CycleOutcome, JobView, PodView, QueueView, ReservationView, Scheduler,
-};
+use muster_core::scheduler::Scheduler;
 use muster_core::verdict::Reason;
 use rayon::ThreadPool;
 
-use super::aside;
 use super::books::Books;
 use super::cluster::Cluster;
 use super::domains::DomainIndex;
@@ -25,7 +23,7 @@ use super::expect::{Scene, Tally, Verdict, judge, subject};
 use super::expectation::Assertion;
 use super::invariants::{Violation, Watch};
 use super::scenario::Scenario;
-use super::story;
+use super::{aside, story};
 
 /// Cycles a run without a fixed number takes at most.
 const CYCLES_MAX: u32 = 500;
@@ -130,20 +128,7 @@ pub fn run(
     narration: Narration,
     on_cycle: &mut dyn FnMut(u32, Option<u32>),
 ) -> RunResult {
-    let start = || Scheduler::new(config, Arc::clone(pool));
-    run_with(scenario, config, &start, narration, on_cycle)
-}
-
-/// The same with schedulers of another make, such as with plugins of one's own: `start` gives one at
-/// the beginning and one for every restart.
-pub fn run_with(
-    scenario: &Scenario,
-    config: &SchedulerConfig,
-    start: &dyn Fn() -> Scheduler,
-    narration: Narration,
-    on_cycle: &mut dyn FnMut(u32, Option<u32>),
-) -> RunResult {
-    let mut run = Run::new(scenario, config, start, narration);
+    let mut run = Run::new(scenario, config, pool, narration);
     let mut quiet = 0;
     for cycle in 1.. {
         let changed = run.cycle(cycle);
@@ -163,7 +148,7 @@ pub fn run_with(
 struct Run<'a> {
     scenario: &'a Scenario,
     config: &'a SchedulerConfig,
-    start: &'a dyn Fn() -> Scheduler,
+    pool: &'a Arc<ThreadPool>,
     cluster: Cluster,
     scheduler: Scheduler,
     books: Books,
@@ -188,15 +173,15 @@ impl<'a> Run<'a> {
     fn new(
         scenario: &'a Scenario,
         config: &'a SchedulerConfig,
-        start: &'a dyn Fn() -> Scheduler,
+        pool: &'a Arc<ThreadPool>,
         narration: Narration,
     ) -> Self {
         let mut run = Self {
             scenario,
             config,
-            start,
+            pool,
             cluster: Cluster::new(scenario),
-            scheduler: start(),
+            scheduler: Scheduler::new(config, Arc::clone(pool)),
             books: Books::default(),
             domains: DomainIndex::default(),
             watch: Watch::default(),
@@ -235,7 +220,7 @@ impl<'a> Run<'a> {
         if restart {
             happenings.push("the scheduler restarts with an empty memory".to_owned());
             self.reservations.add(&self.scheduler.reservations());
-            self.scheduler = (self.start)();
+            self.scheduler = Scheduler::new(self.config, Arc::clone(self.pool));
             self.scheduler.feed(self.cluster.list());
         } else {
             self.scheduler.feed(unfed);

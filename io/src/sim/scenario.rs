@@ -9,8 +9,10 @@ use crate::objects::{Object, ObjectKind};
 /// One run of the embedded cluster.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// `metadata.name`, or the file's stem for plain manifests.
+    /// `metadata.name`, or the file's stem for plain manifests; then the variant in brackets.
     pub name: String,
+    /// The variant of its file that this run is, where the file has variants.
+    pub variant: Option<Variant>,
     /// Where it was read from, for messages.
     pub source: PathBuf,
     /// The scheduler's configuration as text, if the Scenario carries one.
@@ -33,6 +35,15 @@ pub struct Scenario {
     pub expect: Vec<super::expectation::Expectation>,
     /// What the reader should know about the input, one sentence each.
     pub warnings: Vec<String>,
+}
+
+/// One of several runs a file describes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// What tells it apart from the others.
+    pub name: String,
+    /// Where the file describes it, as in `document 1: spec.variants[0]`.
+    pub place: String,
 }
 
 /// How nodes behave.

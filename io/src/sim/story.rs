@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use muster_core::delta::{ClusterDelta, GroupPhase, Ownership, PodPhase};
+use muster_core::delta::{ClusterDelta, Facts, GroupPhase, ObjectRef, Ownership, PodPhase};
 use muster_core::ids::{Name, ObjectKey};
 
 use super::books::{Books, PodStatus};
@@ -44,19 +44,19 @@ struct Story {
 impl Story {
     fn hear(&mut self, before: &Books, delta: &ClusterDelta) {
         match delta {
-            ClusterDelta::Node(facts)
+            ClusterDelta::Set(Facts::Node(facts))
                 if before.nodes.get(&facts.name).is_none_or(|node| node.facts.is_none()) =>
             {
                 self.nodes_in.push(facts.name.clone());
             }
-            ClusterDelta::NodeGone(name) => self.nodes_out.push(name.clone()),
-            ClusterDelta::PodGroup(facts)
+            ClusterDelta::Gone(ObjectRef::Node(name)) => self.nodes_out.push(name.clone()),
+            ClusterDelta::Set(Facts::PodGroup(facts))
                 if !before.groups.contains_key(&facts.key)
                     && facts.phase == GroupPhase::Pending =>
             {
                 self.jobs_in.push(facts.key.clone());
             }
-            ClusterDelta::Pod(facts) => {
+            ClusterDelta::Set(Facts::Pod(facts)) => {
                 let old = before.pods.get(&facts.key).filter(|pod| pod.uid == facts.uid);
                 let replaced = before.pods.get(&facts.key).filter(|pod| pod.uid != facts.uid);
                 if let Some(replaced) = replaced {
@@ -75,7 +75,7 @@ impl Story {
                     _ => {}
                 }
             }
-            ClusterDelta::PodGone(key) => {
+            ClusterDelta::Gone(ObjectRef::Pod(key)) => {
                 if let Some(pod) = before.pods.get(key) {
                     *self.left.entry(pod.job.clone()).or_default() += 1;
                 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+pub(super) use muster_core::config::boolean::parse as parse_bool;
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::{Quantity, ResourceList};
 
@@ -171,15 +172,6 @@ pub(super) fn preemptable(metadata: &Metadata) -> Option<bool> {
 
 /// May the object's pods be evicted for others?
 pub(super) const PREEMPTABLE: &str = "volcano.sh/preemptable";
-
-/// A boolean as Go reads one.
-pub(super) fn parse_bool(text: &str) -> Option<bool> {
-    match text {
-        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
-        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
-        _ => None,
-    }
-}
 
 fn is_name(text: &str, longest: usize) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();

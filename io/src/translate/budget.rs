@@ -1,32 +1,39 @@
 //! `PodDisruptionBudget` to [`BudgetFacts`].
 
-use muster_core::delta::{BudgetFacts, Share};
+use muster_core::delta::{BudgetFacts, ClusterDelta, ObjectRef, Share};
+use muster_core::ids::ObjectKey;
 
-use super::TranslateError;
 use super::about::About;
 use super::selector::label_selector;
-use crate::objects::{ObjectKind, PodDisruptionBudget, Scalar};
+use super::{OwnerRule, Translate, TranslateError};
+use crate::objects::{PodDisruptionBudget, Scalar};
 
-pub(super) fn facts(budget: &PodDisruptionBudget) -> Result<BudgetFacts, TranslateError> {
-    let about = About::new(ObjectKind::PodDisruptionBudget, &budget.metadata)?;
-    let (spec, status) = (&budget.spec, &budget.status);
-    if spec.min_available.is_some() && spec.max_unavailable.is_some() {
-        let problem = "is there beside minAvailable; expected one of them";
-        return Err(about.fail("spec.maxUnavailable", problem));
+impl Translate for PodDisruptionBudget {
+    fn object(key: ObjectKey) -> ObjectRef {
+        ObjectRef::DisruptionBudget(key)
     }
-    let selector = spec.selector.as_ref();
-    let selector = selector.map(|selector| label_selector(&about, selector, "spec.selector"));
-    let part = |given: &Option<Scalar>, field: &str| {
-        given.as_ref().map(|given| share(&about, given, field)).transpose()
-    };
-    Ok(BudgetFacts {
-        key: about.key(),
-        selector: selector.transpose()?,
-        min_available: part(&spec.min_available, "spec.minAvailable")?,
-        max_unavailable: part(&spec.max_unavailable, "spec.maxUnavailable")?,
-        allowed: status.disruptions_allowed,
-        disrupted: status.disrupted_pods.keys().map(|name| name.as_str().into()).collect(),
-    })
+
+    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        let (spec, status) = (&self.spec, &self.status);
+        if spec.min_available.is_some() && spec.max_unavailable.is_some() {
+            let problem = "is there beside minAvailable; expected one of them";
+            return Err(about.fail("spec.maxUnavailable", problem));
+        }
+        let selector = spec.selector.as_ref();
+        let selector = selector.map(|selector| label_selector(about, selector, "spec.selector"));
+        let part = |given: &Option<Scalar>, field: &str| {
+            given.as_ref().map(|given| share(about, given, field)).transpose()
+        };
+        Ok(BudgetFacts {
+            key: about.key(),
+            selector: selector.transpose()?,
+            min_available: part(&spec.min_available, "spec.minAvailable")?,
+            max_unavailable: part(&spec.max_unavailable, "spec.maxUnavailable")?,
+            allowed: status.disruptions_allowed,
+            disrupted: status.disrupted_pods.keys().map(|name| name.as_str().into()).collect(),
+        }
+        .into())
+    }
 }
 
 fn share(about: &About<'_>, given: &Scalar, field: &str) -> Result<Share, TranslateError> {
@@ -45,15 +52,22 @@ fn share(about: &About<'_>, given: &Scalar, field: &str) -> Result<Share, Transl
 
 #[cfg(test)]
 mod tests {
+    use muster_core::delta::Facts;
     use serde_json::json;
 
     use super::*;
+    use crate::objects::Object;
+    use crate::translate::translate;
 
     fn read(spec: serde_json::Value) -> Result<BudgetFacts, String> {
         let object = json!({"metadata": {"name": "b"}, "spec": spec,
             "status": {"disruptionsAllowed": 1, "disruptedPods": {"p": "2026-01-01T00:00:00Z"}}});
         let budget: PodDisruptionBudget = serde_json::from_value(object).expect("fits the object");
-        facts(&budget).map_err(|error| error.to_string())
+        let object = Object::PodDisruptionBudget(Box::new(budget));
+        match translate(&object, &OwnerRule::simulation()).map_err(|error| error.to_string())? {
+            Some(ClusterDelta::Set(Facts::DisruptionBudget(facts))) => Ok(*facts),
+            other => panic!("{other:?} is no budget"),
+        }
     }
 
     #[test]

@@ -1,28 +1,38 @@
 //! HyperNode to [`DomainFacts`].
 
-use muster_core::delta::{DomainFacts, DomainMember};
+use muster_core::delta::{ClusterDelta, DomainFacts, DomainMember, ObjectRef};
+use muster_core::ids::{Name, ObjectKey};
 
 use super::about::About;
-use super::{TranslateError, selector};
-use crate::objects::{HyperNode, HyperNodeMember, ObjectKind};
+use super::{OwnerRule, Translate, TranslateError, selector, unsupported};
+use crate::objects::{HyperNode, HyperNodeMember};
 
-pub(super) fn facts(domain: &HyperNode) -> Result<DomainFacts, TranslateError> {
-    let about = About::new(ObjectKind::HyperNode, &domain.metadata)?;
-    let spec = &domain.spec;
-    let Some(tier) = spec.tier else {
-        return Err(about.fail("spec.tier", "is missing; expected 0 or more"));
-    };
-    let mut members = Vec::with_capacity(spec.members.len());
-    for (at, entry) in spec.members.iter().enumerate() {
-        members.extend(member(&about, entry, &format!("spec.members[{at}]"))?);
+impl Translate for HyperNode {
+    fn object(key: ObjectKey) -> ObjectRef {
+        ObjectRef::Domain(key.name)
     }
-    Ok(DomainFacts {
-        name: about.name(),
-        tier: about.count("spec.tier", tier)?,
-        tier_name: Some(spec.tier_name.as_str().into())
-            .filter(|name: &muster_core::ids::Name| !name.is_empty()),
-        members,
-    })
+
+    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        let spec = &self.spec;
+        let Some(tier) = spec.tier else {
+            return Err(about.fail("spec.tier", "is missing; expected 0 or more"));
+        };
+        let mut members = Vec::with_capacity(spec.members.len());
+        for (at, entry) in spec.members.iter().enumerate() {
+            members.extend(member(about, entry, &format!("spec.members[{at}]"))?);
+        }
+        Ok(DomainFacts {
+            name: about.name(),
+            tier: about.count("spec.tier", tier)?,
+            tier_name: Some(spec.tier_name.as_str().into()).filter(|name: &Name| !name.is_empty()),
+            members,
+        }
+        .into())
+    }
+
+    fn unsupported(&self) -> Vec<String> {
+        unsupported::of_domain(self)
+    }
 }
 
 /// One member; none for a label selector that is empty, which finds no node.

@@ -6,7 +6,7 @@ mod selector;
 mod node;
 mod pod;
 mod label;
-mod near;
+mod interpod;
 mod request;
 mod podgroup;
 mod queue;
@@ -25,12 +25,12 @@ mod unsupported;
 use muster_core::delta::{ClusterDelta, ObjectRef, Ownership};
 use muster_core::ids::ObjectKey;
 
-use crate::objects::{Object, ObjectKind};
+use crate::objects::{self, Object, ObjectKind, kinds};
 
+use about::About;
 pub(crate) use pod::{QUEUE_NAME, annotate, annotations, keep_reservation};
 pub(crate) use podgroup::phase_text;
 pub(crate) use queue::state_text;
-pub use unsupported::unsupported;
 pub(crate) use volume::{IS_DEFAULT, SELECTED_NODE};
 
 /// Which pods are ours, by their `schedulerName`.
@@ -92,88 +92,67 @@ pub struct TranslateError {
 }
 
 impl TranslateError {
-    /// The delta that tells the core to do without the object; none for kinds the core never sees.
+    /// The delta that tells the core to do without the object; none for kinds no rule reads.
     pub fn set_aside(self) -> Option<ClusterDelta> {
-        let key = self.key.clone();
-        let object = match self.kind {
-            ObjectKind::Node => ObjectRef::Node(key.name),
-            ObjectKind::Pod => ObjectRef::Pod(key),
-            ObjectKind::PodGroup => ObjectRef::PodGroup(key),
-            ObjectKind::Queue => ObjectRef::Queue(key.name),
-            ObjectKind::PriorityClass => ObjectRef::PriorityClass(key.name),
-            ObjectKind::HyperNode => ObjectRef::Domain(key.name),
-            ObjectKind::Namespace => ObjectRef::Namespace(key.name),
-            ObjectKind::PersistentVolume => ObjectRef::Volume(key.name),
-            ObjectKind::PersistentVolumeClaim => ObjectRef::Claim(key),
-            ObjectKind::StorageClass => ObjectRef::StorageClass(key.name),
-            ObjectKind::CsiNode => ObjectRef::CsiNode(key.name),
-            ObjectKind::ResourceQuota => ObjectRef::Quota(key),
-            ObjectKind::PodDisruptionBudget => ObjectRef::DisruptionBudget(key),
-            ObjectKind::Service
-            | ObjectKind::ReplicationController
-            | ObjectKind::ReplicaSet
-            | ObjectKind::StatefulSet => ObjectRef::PodSet(pod_set::set_of(self.kind, &key)?),
-            ObjectKind::Numatopology => return None,
-        };
+        let object = object_ref(self.kind, self.key)?;
         let reason = format!("{}: {}", self.field, self.problem);
         Some(ClusterDelta::SetAside { object, reason })
     }
 }
 
-/// The delta that sets the object in the core; none for kinds no rule reads.
-pub fn translate(
-    object: &Object,
-    owner: &OwnerRule,
-) -> Result<Option<ClusterDelta>, TranslateError> {
-    Ok(Some(match object {
-        Object::Node(node) => ClusterDelta::Node(Box::new(node::facts(node)?)),
-        Object::Pod(pod) => ClusterDelta::Pod(Box::new(pod::facts(pod, owner)?)),
-        Object::PodGroup(group) => ClusterDelta::PodGroup(Box::new(podgroup::facts(group)?)),
-        Object::Queue(queue) => ClusterDelta::Queue(Box::new(queue::facts(queue)?)),
-        Object::HyperNode(domain) => ClusterDelta::Domain(Box::new(domain::facts(domain)?)),
-        Object::PriorityClass(class) => ClusterDelta::PriorityClass(priority::facts(class)?),
-        Object::Namespace(namespace) => ClusterDelta::Namespace(near::namespace(namespace)?),
-        Object::PersistentVolume(object) => ClusterDelta::Volume(Box::new(volume::volume(object)?)),
-        Object::PersistentVolumeClaim(claim) => {
-            ClusterDelta::Claim(Box::new(volume::claim(claim)?))
-        }
-        Object::StorageClass(class) => ClusterDelta::StorageClass(Box::new(volume::class(class)?)),
-        Object::CsiNode(node) => ClusterDelta::CsiNode(volume::csi_node(node)?),
-        Object::ResourceQuota(quota) => ClusterDelta::Quota(Box::new(quota::facts(quota)?)),
-        Object::PodDisruptionBudget(budget) => {
-            ClusterDelta::DisruptionBudget(Box::new(budget::facts(budget)?))
-        }
-        Object::Service(object) => pod_set::service(object)?,
-        Object::ReplicationController(object) => pod_set::replication_controller(object)?,
-        Object::ReplicaSet(object) => pod_set::replica_set(object)?,
-        Object::StatefulSet(object) => pod_set::stateful_set(object)?,
-        Object::Inert { .. } => return Ok(None),
-    }))
+/// How objects of a kind become what the core knows: once for each kind that rules read.
+trait Translate {
+    /// Which object of the core has this key.
+    fn object(key: ObjectKey) -> ObjectRef;
+
+    /// What the core is told of the object.
+    fn delta(&self, about: &About<'_>, owner: &OwnerRule) -> Result<ClusterDelta, TranslateError>;
+
+    /// What the object asks for that this version does not do, one phrase each, without the object's
+    /// name so that many objects can share one sentence.
+    fn unsupported(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
+
+macro_rules! by_kind {
+    (read { $($read:ident $row:tt)+ } inert { $($inert:ident $inert_row:tt)* }) => {
+        /// The delta that sets the object in the core; none for kinds no rule reads.
+        pub fn translate(
+            object: &Object,
+            owner: &OwnerRule,
+        ) -> Result<Option<ClusterDelta>, TranslateError> {
+            match object {
+                $(Object::$read(object) => {
+                    let about = About::new(ObjectKind::$read, &object.metadata)?;
+                    object.delta(&about, owner).map(Some)
+                })+
+                Object::Inert { .. } => Ok(None),
+            }
+        }
+
+        /// What the object asks for that this version does not do, one phrase each, without the
+        /// object's name so that many objects can share one sentence.
+        pub fn unsupported(object: &Object) -> Vec<String> {
+            match object {
+                $(Object::$read(object) => object.unsupported(),)+
+                Object::Inert { .. } => vec!["is read by no rule of this version".to_owned()],
+            }
+        }
+
+        fn object_ref(kind: ObjectKind, key: ObjectKey) -> Option<ObjectRef> {
+            match kind {
+                $(ObjectKind::$read => Some(objects::$read::object(key)),)+
+                $(ObjectKind::$inert)|* => None,
+            }
+        }
+    };
+}
+kinds!(by_kind);
 
 /// The delta that removes the object; none for kinds no rule reads.
 pub fn gone(kind: ObjectKind, key: &ObjectKey) -> Option<ClusterDelta> {
-    let key = key.clone();
-    match kind {
-        ObjectKind::Node => Some(ClusterDelta::NodeGone(key.name)),
-        ObjectKind::Pod => Some(ClusterDelta::PodGone(key)),
-        ObjectKind::PodGroup => Some(ClusterDelta::PodGroupGone(key)),
-        ObjectKind::Queue => Some(ClusterDelta::QueueGone(key.name)),
-        ObjectKind::PriorityClass => Some(ClusterDelta::PriorityClassGone(key.name)),
-        ObjectKind::HyperNode => Some(ClusterDelta::DomainGone(key.name)),
-        ObjectKind::Namespace => Some(ClusterDelta::NamespaceGone(key.name)),
-        ObjectKind::PersistentVolume => Some(ClusterDelta::VolumeGone(key.name)),
-        ObjectKind::PersistentVolumeClaim => Some(ClusterDelta::ClaimGone(key)),
-        ObjectKind::StorageClass => Some(ClusterDelta::StorageClassGone(key.name)),
-        ObjectKind::CsiNode => Some(ClusterDelta::CsiNodeGone(key.name)),
-        ObjectKind::ResourceQuota => Some(ClusterDelta::QuotaGone(key)),
-        ObjectKind::PodDisruptionBudget => Some(ClusterDelta::DisruptionBudgetGone(key)),
-        ObjectKind::Service
-        | ObjectKind::ReplicationController
-        | ObjectKind::ReplicaSet
-        | ObjectKind::StatefulSet => pod_set::set_of(kind, &key).map(ClusterDelta::PodSetGone),
-        ObjectKind::Numatopology => None,
-    }
+    object_ref(kind, key.clone()).map(ClusterDelta::Gone)
 }
 
 #[cfg(test)]

@@ -1,34 +1,43 @@
 //! Node to [`NodeFacts`].
 
-use muster_core::delta::{NodeFacts, Taint, TaintEffect};
+use muster_core::delta::{ClusterDelta, NodeFacts, ObjectRef, Taint, TaintEffect};
+use muster_core::ids::ObjectKey;
 
 use super::about::{About, pairs};
-use super::{TranslateError, images};
-use crate::objects::{Node, ObjectKind};
+use super::{OwnerRule, Translate, TranslateError, images};
+use crate::objects::Node;
 
-pub(super) fn facts(node: &Node) -> Result<NodeFacts, TranslateError> {
-    let about = About::new(ObjectKind::Node, &node.metadata)?;
-    let allocatable = match &node.status.allocatable {
-        Some(allocatable) => about.resources(allocatable, "status.allocatable")?,
-        // As the API server fills it in.
-        None => about.resources(&node.status.capacity, "status.capacity")?,
-    };
-    let taints = node.spec.taints.iter().enumerate().map(|(at, taint)| {
-        let field = || format!("spec.taints[{at}]");
-        if taint.key.is_empty() {
-            return Err(about.fail(format!("{}.key", field()), "is missing; expected a taint key"));
+impl Translate for Node {
+    fn object(key: ObjectKey) -> ObjectRef {
+        ObjectRef::Node(key.name)
+    }
+
+    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        let allocatable = match &self.status.allocatable {
+            Some(allocatable) => about.resources(allocatable, "status.allocatable")?,
+            // As the API server fills it in.
+            None => about.resources(&self.status.capacity, "status.capacity")?,
+        };
+        let taints = self.spec.taints.iter().enumerate().map(|(at, taint)| {
+            let field = || format!("spec.taints[{at}]");
+            if taint.key.is_empty() {
+                return Err(
+                    about.fail(format!("{}.key", field()), "is missing; expected a taint key")
+                );
+            }
+            let effect = effect(about, &taint.effect, || format!("{}.effect", field()))?;
+            Ok(Taint { key: taint.key.as_str().into(), value: taint.value.as_str().into(), effect })
+        });
+        Ok(NodeFacts {
+            name: about.name(),
+            labels: pairs(&self.metadata.labels),
+            taints: taints.collect::<Result<_, _>>()?,
+            unschedulable: self.spec.unschedulable,
+            allocatable,
+            images: images::of_node(&self.status.images),
         }
-        let effect = effect(&about, &taint.effect, || format!("{}.effect", field()))?;
-        Ok(Taint { key: taint.key.as_str().into(), value: taint.value.as_str().into(), effect })
-    });
-    Ok(NodeFacts {
-        name: about.name(),
-        labels: pairs(&node.metadata.labels),
-        taints: taints.collect::<Result<_, _>>()?,
-        unschedulable: node.spec.unschedulable,
-        allocatable,
-        images: images::of_node(&node.status.images),
-    })
+        .into())
+    }
 }
 
 /// The effect a taint or toleration names.

@@ -14,10 +14,10 @@ pub(super) const LIMITS: &str = "volcano.sh/nodegroup-resource-limits";
 pub(super) fn facts(queue: &Queue) -> NodeGroupFacts {
     let names = |list: &[String]| list.iter().map(|name| Name::from(name.as_str())).collect();
     let affinity = &queue.spec.affinity;
-    let (near, far) = (&affinity.node_group_affinity, &affinity.node_group_anti_affinity);
+    let (interpod, far) = (&affinity.node_group_affinity, &affinity.node_group_anti_affinity);
     NodeGroupFacts {
-        required: names(&near.required),
-        preferred: names(&near.preferred),
+        required: names(&interpod.required),
+        preferred: names(&interpod.preferred),
         anti_required: names(&far.required),
         anti_preferred: names(&far.preferred),
         limits: limits(queue).map_or(GroupLimits::Unreadable, GroupLimits::Given),

@@ -1,15 +1,17 @@
 //! Pod to [`PodFacts`].
 
 use muster_core::config::duration::parse_ms;
-use muster_core::delta::{AnnotatedNode, Constraints, PodFacts, PodPhase, Toleration};
-use muster_core::ids::Name;
+use muster_core::delta::{
+    AnnotatedNode, ClusterDelta, Constraints, ObjectRef, PodFacts, PodPhase, Toleration,
+};
+use muster_core::ids::{Name, ObjectKey};
 
 use super::about::{About, annotation_or_label, pairs, preemptable};
 use super::{
-    Fault, OwnerRule, TranslateError, images, near, node, pod_set, priority, request, selector,
-    strategy, volume,
+    Fault, OwnerRule, Translate, TranslateError, images, interpod, node, pod_set, priority,
+    request, selector, strategy, unsupported, volume,
 };
-use crate::objects::{self, Metadata, ObjectKind, Pod};
+use crate::objects::{self, Metadata, Pod};
 
 /// Names the PodGroup a pod belongs to.
 const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
@@ -30,44 +32,54 @@ const PIPELINED_NODE: &str = "volcano.sh/pipelined-node";
 /// Says that pods were evicted for it.
 const EVICTION_OCCURRED: &str = "volcano.sh/eviction-occurred";
 
-pub(super) fn facts(pod: &Pod, owner: &OwnerRule) -> Result<PodFacts, TranslateError> {
-    let metadata = &pod.metadata;
-    let about = About::new(ObjectKind::Pod, metadata)?;
-    let annotation = |key: &str| metadata.annotations.get(key).filter(|text| !text.is_empty());
-    let group = annotation(GROUP_NAME).map_or("", String::as_str);
-    let queue = annotation(QUEUE_NAME).map_or("", String::as_str);
-    let node_name = pod.spec.node_name.as_deref().unwrap_or_default();
-    let nominated = pod.status.nominated_node_name.as_deref().unwrap_or_default();
-    let class = pod.spec.priority_class_name.as_deref().unwrap_or_default();
-    let gates = pod.spec.scheduling_gates.iter().map(|gate| gate.name.as_str().into());
-    Ok(PodFacts {
-        key: about.key(),
-        uid: about.uid(),
-        version: metadata.resource_version.as_deref().and_then(|text| text.parse().ok()),
-        created: about.created(),
-        ownership: owner.of(pod.spec.scheduler_name.as_deref()),
-        group: about.optional_name(&annotation_path(GROUP_NAME), group)?,
-        queue: about.optional_name(&annotation_path(QUEUE_NAME), queue)?,
-        role: annotation_or_label(metadata, TASK_SPEC).unwrap_or_default().into(),
-        priority: annotation(TASK_PRIORITY)
-            .and_then(|text| text.parse().ok())
-            .or(pod.spec.priority),
-        priority_class: about.optional_name("spec.priorityClassName", class)?,
-        preemptable: preemptable(metadata),
-        preempts: priority::policy(pod.spec.preemption_policy.as_deref()),
-        cooldown_ms: cooldown(metadata).unwrap_or(0),
-        request: request::total(&about, &pod.spec)?,
-        constraints: placed_or(node_name, constraints(&about, pod))?,
-        claims: volume::claims_of(&about, pod)?,
-        labels: pairs(&metadata.labels),
-        owner: pod_set::owner(metadata),
-        gates: gates.collect(),
-        phase: phase(&about, pod.status.phase.as_deref())?,
-        node: about.optional_name("spec.nodeName", node_name)?,
-        nominated: about.optional_name("status.nominatedNodeName", nominated)?,
-        annotated: annotated(&about, metadata)?,
-        deleting: metadata.deletion_timestamp.is_some(),
-    })
+impl Translate for Pod {
+    fn object(key: ObjectKey) -> ObjectRef {
+        ObjectRef::Pod(key)
+    }
+
+    fn delta(&self, about: &About<'_>, owner: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        let metadata = &self.metadata;
+        let annotation = |key: &str| metadata.annotations.get(key).filter(|text| !text.is_empty());
+        let group = annotation(GROUP_NAME).map_or("", String::as_str);
+        let queue = annotation(QUEUE_NAME).map_or("", String::as_str);
+        let node_name = self.spec.node_name.as_deref().unwrap_or_default();
+        let nominated = self.status.nominated_node_name.as_deref().unwrap_or_default();
+        let class = self.spec.priority_class_name.as_deref().unwrap_or_default();
+        let gates = self.spec.scheduling_gates.iter().map(|gate| gate.name.as_str().into());
+        Ok(PodFacts {
+            key: about.key(),
+            uid: about.uid(),
+            version: metadata.resource_version.as_deref().and_then(|text| text.parse().ok()),
+            created: about.created(),
+            ownership: owner.of(self.spec.scheduler_name.as_deref()),
+            group: about.optional_name(&annotation_path(GROUP_NAME), group)?,
+            queue: about.optional_name(&annotation_path(QUEUE_NAME), queue)?,
+            role: annotation_or_label(metadata, TASK_SPEC).unwrap_or_default().into(),
+            priority: annotation(TASK_PRIORITY)
+                .and_then(|text| text.parse().ok())
+                .or(self.spec.priority),
+            priority_class: about.optional_name("spec.priorityClassName", class)?,
+            preemptable: preemptable(metadata),
+            preempts: priority::policy(self.spec.preemption_policy.as_deref()),
+            cooldown_ms: cooldown(metadata).unwrap_or(0),
+            request: request::total(about, &self.spec)?,
+            constraints: placed_or(node_name, constraints(about, self))?,
+            claims: volume::claims_of(about, self)?,
+            labels: pairs(&metadata.labels),
+            owner: pod_set::owner(metadata),
+            gates: gates.collect(),
+            phase: phase(about, self.status.phase.as_deref())?,
+            node: about.optional_name("spec.nodeName", node_name)?,
+            nominated: about.optional_name("status.nominatedNodeName", nominated)?,
+            annotated: annotated(about, metadata)?,
+            deleting: metadata.deletion_timestamp.is_some(),
+        }
+        .into())
+    }
+
+    fn unsupported(&self) -> Vec<String> {
+        unsupported::of_pod(self)
+    }
 }
 
 /// How long the pod must be left alone once it runs.
@@ -192,7 +204,7 @@ fn constraints(about: &About<'_>, pod: &Pod) -> Result<Constraints, TranslateErr
         tolerations: tolerations
             .map(|(at, entry)| toleration(about, entry, || format!("spec.tolerations[{at}]")))
             .collect::<Result<_, _>>()?,
-        near: near::facts(about, &pod.spec)?,
+        interpod: interpod::facts(about, &pod.spec)?,
         images: images::of_pod(&pod.spec),
         unasked: request::unasked(about, &pod.spec)?,
         strategy: strategy::wish(&pod.metadata),

@@ -1,76 +1,86 @@
 //! Service, `ReplicationController`, `ReplicaSet` and `StatefulSet` to [`PodSetFacts`], and who made a
 //! pod.
 
-use muster_core::delta::{ClusterDelta, PodOwner, PodSetFacts, PodSetKind, PodSetRef, Requirement};
+use muster_core::delta::{
+    ClusterDelta, ObjectRef, PodOwner, PodSetFacts, PodSetKind, PodSetRef, Requirement,
+};
 use muster_core::ids::ObjectKey;
 
-use super::TranslateError;
 use super::about::About;
 use super::selector::{exact_labels, label_selector};
+use super::{OwnerRule, Translate, TranslateError};
 use crate::objects::{
-    Metadata, ObjectKind, ReplicaSet, ReplicasSpec, ReplicationController, Service, StatefulSet,
+    Metadata, ObjectKind, ReplicaSet, ReplicationController, Service, StatefulSet,
 };
 
 /// Where all four kinds say whom they select.
 const SELECTOR: &str = "spec.selector";
 
-pub(super) fn service(service: &Service) -> Result<ClusterDelta, TranslateError> {
-    let about = About::new(ObjectKind::Service, &service.metadata)?;
-    let selector = exact_labels(&about, &service.spec.selector, SELECTOR)?;
-    Ok(delta(&about, PodSetKind::Service, None, selector))
+impl Translate for Service {
+    fn object(key: ObjectKey) -> ObjectRef {
+        object(PodSetKind::Service, key)
+    }
+
+    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        let selector = exact_labels(about, &self.spec.selector, SELECTOR)?;
+        Ok(delta(PodSetKind::Service, about, None, selector))
+    }
 }
 
-pub(super) fn replication_controller(
-    controller: &ReplicationController,
-) -> Result<ClusterDelta, TranslateError> {
-    let about = About::new(ObjectKind::ReplicationController, &controller.metadata)?;
-    let selector = exact_labels(&about, &controller.spec.selector, SELECTOR)?;
-    let replicas = controller.spec.replicas;
-    Ok(delta(&about, PodSetKind::ReplicationController, replicas, selector))
+impl Translate for ReplicationController {
+    fn object(key: ObjectKey) -> ObjectRef {
+        object(PodSetKind::ReplicationController, key)
+    }
+
+    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        let selector = exact_labels(about, &self.spec.selector, SELECTOR)?;
+        Ok(delta(PodSetKind::ReplicationController, about, self.spec.replicas, selector))
+    }
 }
 
-pub(super) fn replica_set(set: &ReplicaSet) -> Result<ClusterDelta, TranslateError> {
-    let about = About::new(ObjectKind::ReplicaSet, &set.metadata)?;
-    replicas(&about, PodSetKind::ReplicaSet, &set.spec)
+impl Translate for ReplicaSet {
+    fn object(key: ObjectKey) -> ObjectRef {
+        object(PodSetKind::ReplicaSet, key)
+    }
+
+    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        let selector = label_selector(about, &self.spec.selector, SELECTOR)?;
+        Ok(delta(PodSetKind::ReplicaSet, about, self.spec.replicas, selector))
+    }
 }
 
-pub(super) fn stateful_set(set: &StatefulSet) -> Result<ClusterDelta, TranslateError> {
-    let about = About::new(ObjectKind::StatefulSet, &set.metadata)?;
-    replicas(&about, PodSetKind::StatefulSet, &set.spec)
+impl Translate for StatefulSet {
+    fn object(key: ObjectKey) -> ObjectRef {
+        object(PodSetKind::StatefulSet, key)
+    }
+
+    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        let selector = label_selector(about, &self.spec.selector, SELECTOR)?;
+        Ok(delta(PodSetKind::StatefulSet, about, self.spec.replicas, selector))
+    }
 }
 
-fn replicas(
-    about: &About<'_>,
-    kind: PodSetKind,
-    spec: &ReplicasSpec,
-) -> Result<ClusterDelta, TranslateError> {
-    let selector = label_selector(about, &spec.selector, SELECTOR)?;
-    Ok(delta(about, kind, spec.replicas, selector))
+fn object(kind: PodSetKind, key: ObjectKey) -> ObjectRef {
+    ObjectRef::PodSet(PodSetRef { kind, key })
 }
 
 /// A set that selects by nothing says nothing of its pods, and a controller that wants no pods has
 /// none that wait: the many old ones a Deployment keeps are not kept here.
 fn delta(
-    about: &About<'_>,
     kind: PodSetKind,
+    about: &About<'_>,
     replicas: Option<i64>,
     selector: Vec<Requirement>,
 ) -> ClusterDelta {
-    let set = PodSetRef { kind, key: about.key() };
     if selector.is_empty() || replicas == Some(0) {
-        return ClusterDelta::PodSetGone(set);
+        return ClusterDelta::Gone(object(kind, about.key()));
     }
-    ClusterDelta::PodSet(Box::new(PodSetFacts { set, selector }))
+    PodSetFacts { set: PodSetRef { kind, key: about.key() }, selector }.into()
 }
 
-/// The set an object of that kind is, if it is one.
-pub(super) fn set_of(kind: ObjectKind, key: &ObjectKey) -> Option<PodSetRef> {
-    set_kind(kind).map(|kind| PodSetRef { kind, key: key.clone() })
-}
-
-fn set_kind(kind: ObjectKind) -> Option<PodSetKind> {
+/// Which controller of pods a kind is, if it is one.
+fn controller(kind: ObjectKind) -> Option<PodSetKind> {
     match kind {
-        ObjectKind::Service => Some(PodSetKind::Service),
         ObjectKind::ReplicationController => Some(PodSetKind::ReplicationController),
         ObjectKind::ReplicaSet => Some(PodSetKind::ReplicaSet),
         ObjectKind::StatefulSet => Some(PodSetKind::StatefulSet),
@@ -83,9 +93,8 @@ fn set_kind(kind: ObjectKind) -> Option<PodSetKind> {
 pub(super) fn owner(metadata: &Metadata) -> Option<PodOwner> {
     let owner = metadata.owner_references.iter().find(|owner| owner.controller)?;
     let version = Some(owner.api_version.as_str()).filter(|version| !version.is_empty());
-    let kind = ObjectKind::of(version, &owner.kind).and_then(set_kind)?;
-    let made_pods = kind != PodSetKind::Service;
-    made_pods.then(|| PodOwner { kind, name: owner.name.as_str().into() })
+    let kind = ObjectKind::of(version, &owner.kind).and_then(controller)?;
+    Some(PodOwner { kind, name: owner.name.as_str().into() })
 }
 
 #[cfg(test)]
@@ -95,7 +104,7 @@ mod tests {
 
     use super::*;
     use crate::objects::Object;
-    use crate::translate::{OwnerRule, translate};
+    use crate::translate::translate;
 
     fn read(kind: ObjectKind, spec: &Value) -> Result<ClusterDelta, String> {
         let object = json!({"metadata": {"name": "s", "namespace": "ns"}, "spec": spec});
@@ -108,22 +117,21 @@ mod tests {
     fn every_kind_is_a_set_with_its_selector() {
         let exact = json!({"selector": {"app": "web"}});
         let wide = json!({"selector": {"matchLabels": {"app": "web"}}, "replicas": 3});
-        for (kind, spec) in [
-            (ObjectKind::Service, &exact),
-            (ObjectKind::ReplicationController, &exact),
-            (ObjectKind::ReplicaSet, &wide),
-            (ObjectKind::StatefulSet, &wide),
+        for (kind, set, spec) in [
+            (ObjectKind::Service, PodSetKind::Service, &exact),
+            (ObjectKind::ReplicationController, PodSetKind::ReplicationController, &exact),
+            (ObjectKind::ReplicaSet, PodSetKind::ReplicaSet, &wide),
+            (ObjectKind::StatefulSet, PodSetKind::StatefulSet, &wide),
         ] {
-            let key = ObjectKey::new("ns", "s");
             let facts = PodSetFacts {
-                set: set_of(kind, &key).expect("one of the kinds"),
+                set: PodSetRef { kind: set, key: ObjectKey::new("ns", "s") },
                 selector: vec![Requirement {
                     key: "app".into(),
                     operator: Operator::In,
                     values: vec!["web".into()],
                 }],
             };
-            assert_eq!(read(kind, spec), Ok(ClusterDelta::PodSet(Box::new(facts))));
+            assert_eq!(read(kind, spec), Ok(facts.into()));
         }
     }
 
@@ -138,7 +146,10 @@ mod tests {
             (ObjectKind::StatefulSet, json!({"selector": {}})),
         ] {
             let delta = read(kind, &spec);
-            assert!(matches!(delta, Ok(ClusterDelta::PodSetGone(_))), "{kind} {spec}: {delta:?}");
+            assert!(
+                matches!(delta, Ok(ClusterDelta::Gone(ObjectRef::PodSet(_)))),
+                "{kind} {spec}: {delta:?}"
+            );
         }
     }
 

@@ -2,42 +2,55 @@
 
 use muster_core::config::duration::parse_ms;
 use muster_core::delta::{
-    GroupPhase, PodGroupFacts, SubGroupPolicy, TierRef, TopologyMode, TopologyWish,
+    ClusterDelta, GroupPhase, ObjectRef, PodGroupFacts, SubGroupPolicy, TierRef, TopologyMode,
+    TopologyWish,
 };
+use muster_core::ids::ObjectKey;
 use muster_core::status::{Condition, ConditionKind, GroupReport};
 
 use super::about::{About, member, preemptable};
-use super::{TranslateError, selector};
-use crate::objects::{self, Metadata, NetworkTopology, ObjectKind, PodGroup};
+use super::{OwnerRule, Translate, TranslateError, selector, unsupported};
+use crate::objects::{self, Metadata, NetworkTopology, PodGroup};
 
-pub(super) fn facts(group: &PodGroup) -> Result<PodGroupFacts, TranslateError> {
-    let about = About::new(ObjectKind::PodGroup, &group.metadata)?;
-    let spec = &group.spec;
-    let roles = spec.min_task_member.iter().map(|(role, &min)| {
-        Ok((role.as_str().into(), about.count(&member("spec.minTaskMember", role), min)?))
-    });
-    let subgroups = spec.sub_group_policy.iter().enumerate();
-    let min_resources = spec.min_resources.as_ref();
-    Ok(PodGroupFacts {
-        key: about.key(),
-        uid: about.uid(),
-        created: about.created(),
-        queue: about.optional_name("spec.queue", &spec.queue)?,
-        min_member: about.count("spec.minMember", spec.min_member.unwrap_or(0))?,
-        min_task_member: roles.collect::<Result<_, _>>()?,
-        min_resources: min_resources
-            .map(|map| about.resources(map, "spec.minResources"))
-            .transpose()?,
-        wait_ms: waiting_time(&group.metadata),
-        priority_class: about.optional_name("spec.priorityClassName", &spec.priority_class_name)?,
-        preemptable: preemptable(&group.metadata),
-        topology: topology(&about, spec.network_topology.as_ref(), "spec.networkTopology")?,
-        subgroups: subgroups
-            .map(|(at, policy)| subgroup(&about, policy, &format!("spec.subGroupPolicy[{at}]")))
-            .collect::<Result<_, _>>()?,
-        phase: phase(&about, group.status.phase.as_deref())?,
-        report: report(&group.status),
-    })
+impl Translate for PodGroup {
+    fn object(key: ObjectKey) -> ObjectRef {
+        ObjectRef::PodGroup(key)
+    }
+
+    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        let spec = &self.spec;
+        let roles = spec.min_task_member.iter().map(|(role, &min)| {
+            Ok((role.as_str().into(), about.count(&member("spec.minTaskMember", role), min)?))
+        });
+        let subgroups = spec.sub_group_policy.iter().enumerate();
+        let min_resources = spec.min_resources.as_ref();
+        Ok(PodGroupFacts {
+            key: about.key(),
+            uid: about.uid(),
+            created: about.created(),
+            queue: about.optional_name("spec.queue", &spec.queue)?,
+            min_member: about.count("spec.minMember", spec.min_member.unwrap_or(0))?,
+            min_task_member: roles.collect::<Result<_, _>>()?,
+            min_resources: min_resources
+                .map(|map| about.resources(map, "spec.minResources"))
+                .transpose()?,
+            wait_ms: waiting_time(&self.metadata),
+            priority_class: about
+                .optional_name("spec.priorityClassName", &spec.priority_class_name)?,
+            preemptable: preemptable(&self.metadata),
+            topology: topology(about, spec.network_topology.as_ref(), "spec.networkTopology")?,
+            subgroups: subgroups
+                .map(|(at, policy)| subgroup(about, policy, &format!("spec.subGroupPolicy[{at}]")))
+                .collect::<Result<_, _>>()?,
+            phase: phase(about, self.status.phase.as_deref())?,
+            report: report(&self.status),
+        }
+        .into())
+    }
+
+    fn unsupported(&self) -> Vec<String> {
+        unsupported::of_group(self)
+    }
 }
 
 /// What the status says beside the phase. Conditions of other types are other people's, and one

@@ -1,19 +1,26 @@
 //! `PriorityClass` to [`PriorityClassFacts`].
 
-use muster_core::delta::{PreemptionPolicy, PriorityClassFacts};
+use muster_core::delta::{ClusterDelta, ObjectRef, PreemptionPolicy, PriorityClassFacts};
+use muster_core::ids::ObjectKey;
 
-use super::TranslateError;
 use super::about::About;
-use crate::objects::{ObjectKind, PriorityClass};
+use super::{OwnerRule, Translate, TranslateError};
+use crate::objects::PriorityClass;
 
-pub(super) fn facts(class: &PriorityClass) -> Result<PriorityClassFacts, TranslateError> {
-    let about = About::new(ObjectKind::PriorityClass, &class.metadata)?;
-    Ok(PriorityClassFacts {
-        name: about.name(),
-        value: class.value,
-        global_default: class.global_default,
-        preempts: policy(class.preemption_policy.as_deref()).unwrap_or_default(),
-    })
+impl Translate for PriorityClass {
+    fn object(key: ObjectKey) -> ObjectRef {
+        ObjectRef::PriorityClass(key.name)
+    }
+
+    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        Ok(PriorityClassFacts {
+            name: about.name(),
+            value: self.value,
+            global_default: self.global_default,
+            preempts: policy(self.preemption_policy.as_deref()).unwrap_or_default(),
+        }
+        .into())
+    }
 }
 
 /// `preemptionPolicy` of a class or a pod; none where it is absent, or a word Kubernetes does not know.

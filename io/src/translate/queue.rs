@@ -1,11 +1,13 @@
 //! Queue to [`QueueFacts`].
 
-use muster_core::delta::{QueueFacts, QueueState};
+use muster_core::delta::{ClusterDelta, ObjectRef, QueueFacts};
+use muster_core::ids::ObjectKey;
 use muster_core::resource::ResourceList;
+use muster_core::status::QueueState;
 
 use super::about::About;
-use super::{TranslateError, hierarchy, nodegroup};
-use crate::objects::{ObjectKind, Queue, ResourceMap};
+use super::{OwnerRule, Translate, TranslateError, hierarchy, nodegroup, unsupported};
+use crate::objects::{Queue, ResourceMap};
 
 /// Largest weight Volcano's definition of the object allows.
 const WEIGHT_MAX: u32 = 65_535;
@@ -13,33 +15,43 @@ const WEIGHT_MAX: u32 = 65_535;
 /// The queue above all others; it exists without being created.
 const ROOT: &str = "root";
 
-pub(super) fn facts(queue: &Queue) -> Result<QueueFacts, TranslateError> {
-    let about = About::new(ObjectKind::Queue, &queue.metadata)?;
-    let spec = &queue.spec;
-    let amounts = |map: &Option<ResourceMap>, field: &str| -> Result<Option<ResourceList>, _> {
-        map.as_ref().map(|map| about.resources(map, field)).transpose()
-    };
-    let parent = about.optional_name("spec.parent", &spec.parent)?;
-    if parent.as_deref() == Some(queue.metadata.name.as_str()) {
-        return Err(
-            about.malformed("spec.parent", "names the queue itself; expected another queue")
-        );
+impl Translate for Queue {
+    fn object(key: ObjectKey) -> ObjectRef {
+        ObjectRef::Queue(key.name)
     }
-    Ok(QueueFacts {
-        name: about.name(),
-        uid: about.uid(),
-        created: about.created(),
-        parent: parent.filter(|parent| &**parent != ROOT),
-        weight: weight(&about, spec.weight.unwrap_or(1))?,
-        priority: spec.priority.unwrap_or(0),
-        capability: amounts(&spec.capability, "spec.capability")?,
-        deserved: amounts(&spec.deserved, "spec.deserved")?,
-        guarantee: amounts(&spec.guarantee.resource, "spec.guarantee.resource")?,
-        reclaimable: spec.reclaimable.unwrap_or(true),
-        state: state(&about, queue.status.state.as_deref())?,
-        hierarchy: hierarchy::path(&queue.metadata),
-        node_groups: nodegroup::facts(queue),
-    })
+
+    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        let spec = &self.spec;
+        let amounts = |map: &Option<ResourceMap>, field: &str| -> Result<Option<ResourceList>, _> {
+            map.as_ref().map(|map| about.resources(map, field)).transpose()
+        };
+        let parent = about.optional_name("spec.parent", &spec.parent)?;
+        if parent.as_deref() == Some(self.metadata.name.as_str()) {
+            return Err(
+                about.malformed("spec.parent", "names the queue itself; expected another queue")
+            );
+        }
+        Ok(QueueFacts {
+            name: about.name(),
+            uid: about.uid(),
+            created: about.created(),
+            parent: parent.filter(|parent| &**parent != ROOT),
+            weight: weight(about, spec.weight.unwrap_or(1))?,
+            priority: spec.priority.unwrap_or(0),
+            capability: amounts(&spec.capability, "spec.capability")?,
+            deserved: amounts(&spec.deserved, "spec.deserved")?,
+            guarantee: amounts(&spec.guarantee.resource, "spec.guarantee.resource")?,
+            reclaimable: spec.reclaimable.unwrap_or(true),
+            state: state(about, self.status.state.as_deref())?,
+            hierarchy: hierarchy::path(&self.metadata),
+            node_groups: nodegroup::facts(self),
+        }
+        .into())
+    }
+
+    fn unsupported(&self) -> Vec<String> {
+        unsupported::of_queue(self)
+    }
 }
 
 fn weight(about: &About<'_>, value: i64) -> Result<u32, TranslateError> {

@@ -1,11 +1,12 @@
 //! Objects in, facts or the exact complaint out.
 
 use muster_core::delta::{
-    AnnotatedNode, ClusterDelta, DomainMember, GroupPhase, ObjectRef, Operator, Ownership,
-    PodFacts, PodPhase, QueueState, Requirement, TaintEffect, TierRef, TopologyMode,
+    AnnotatedNode, ClusterDelta, DomainMember, Facts, GroupPhase, ObjectRef, Operator, Ownership,
+    PodFacts, PodPhase, Requirement, TaintEffect, TierRef, TopologyMode,
 };
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::resource::ResourceList;
+use muster_core::status::QueueState;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -31,7 +32,7 @@ fn pod(spec: &Value) -> Object {
 }
 
 fn pod_facts(object: &Object) -> PodFacts {
-    let ClusterDelta::Pod(facts) = delta(object) else { panic!("not a pod") };
+    let ClusterDelta::Set(Facts::Pod(facts)) = delta(object) else { panic!("not a pod") };
     *facts
 }
 
@@ -234,7 +235,9 @@ fn a_node_without_allocatable_offers_its_capacity() {
         "spec": {"unschedulable": true, "taints": [{"key": "k", "effect": "PreferNoSchedule"}]},
         "status": {"capacity": {"cpu": 4, "memory": "1Gi"}}
     });
-    let ClusterDelta::Node(facts) = delta(&Object::Node(read(node))) else { panic!("not a node") };
+    let ClusterDelta::Set(Facts::Node(facts)) = delta(&Object::Node(read(node))) else {
+        panic!("not a node")
+    };
     assert_eq!(facts.allocatable, amounts(&[("cpu", "4"), ("memory", "1Gi")]));
     assert_eq!(facts.labels, [("a".into(), "1".into()), ("b".into(), "2".into())]);
     assert_eq!(facts.taints[0].effect, TaintEffect::PreferNoSchedule);
@@ -257,7 +260,9 @@ fn a_pod_group_carries_its_minima_and_wishes() {
             "networkTopology": {"highestTierName": "rack"}
         }]
     }));
-    let ClusterDelta::PodGroup(facts) = delta(&object) else { panic!("not a PodGroup") };
+    let ClusterDelta::Set(Facts::PodGroup(facts)) = delta(&object) else {
+        panic!("not a PodGroup")
+    };
     assert_eq!((facts.min_member, facts.phase), (2, GroupPhase::Inqueue));
     assert_eq!(facts.min_task_member, [("w".into(), 1)]);
     assert_eq!(facts.min_resources, Some(amounts(&[("cpu", "2")])));
@@ -333,7 +338,7 @@ fn a_queue_fills_in_what_volcano_fills_in() {
     let object = Object::Queue(read(json!({
         "metadata": {"name": "q"}, "spec": {"parent": "root", "guarantee": {"resource": {"cpu": 1}}}
     })));
-    let ClusterDelta::Queue(facts) = delta(&object) else { panic!("not a queue") };
+    let ClusterDelta::Set(Facts::Queue(facts)) = delta(&object) else { panic!("not a queue") };
     assert_eq!((facts.weight, facts.reclaimable, facts.state), (1, true, QueueState::Open));
     assert_eq!((facts.parent, facts.capability), (None, None));
     assert_eq!(facts.guarantee, Some(amounts(&[("cpu", "1")])));
@@ -348,7 +353,7 @@ fn an_empty_label_match_finds_no_node() {
             {"type": "HyperNode", "selector": {"exactMatch": {"name": "s0"}}}
         ]
     }})));
-    let ClusterDelta::Domain(facts) = delta(&object) else { panic!("not a domain") };
+    let ClusterDelta::Set(Facts::Domain(facts)) = delta(&object) else { panic!("not a domain") };
     assert_eq!((facts.tier, facts.tier_name.as_deref()), (2, Some("rack")));
     assert_eq!(
         facts.members,
@@ -396,7 +401,7 @@ fn what_a_status_says_is_read_back_and_what_others_say_is_not() {
     group.status.running = 4;
     group.status.conditions =
         vec![entry("Scheduled", "False"), entry("Unschedulable", "True"), entry("Audited", "True")];
-    let ClusterDelta::PodGroup(facts) = delta(&object) else { panic!("not a group") };
+    let ClusterDelta::Set(Facts::PodGroup(facts)) = delta(&object) else { panic!("not a group") };
     assert_eq!(facts.report.running, 4);
     let [held] = &facts.report.conditions[..] else { panic!("{:?}", facts.report) };
     assert_eq!(
@@ -414,7 +419,7 @@ fn quota(spec: &Value, status: &Value) -> Object {
 fn a_quota_is_what_its_status_says_and_its_spec_until_then() {
     let hard = json!({"requests.cpu": "4", "count/pods": 5});
     let facts = |object: &Object| {
-        let ClusterDelta::Quota(facts) = delta(object) else { panic!("not a quota") };
+        let ClusterDelta::Set(Facts::Quota(facts)) = delta(object) else { panic!("not a quota") };
         *facts
     };
     let fresh = facts(&quota(&json!({"hard": hard}), &json!({})));
@@ -451,7 +456,9 @@ fn a_group_says_in_an_annotation_how_long_it_may_wait() {
     let waits = |annotations: &Value| {
         let metadata = json!({"name": "g", "annotations": annotations});
         let object = Object::PodGroup(read(json!({"metadata": metadata})));
-        let ClusterDelta::PodGroup(facts) = delta(&object) else { panic!("not a group") };
+        let ClusterDelta::Set(Facts::PodGroup(facts)) = delta(&object) else {
+            panic!("not a group")
+        };
         (facts.wait_ms, unsupported(&object).len())
     };
     assert_eq!(waits(&json!({})), (None, 0));

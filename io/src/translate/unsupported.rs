@@ -4,34 +4,9 @@ use super::about::{PREEMPTABLE, annotation_or_label, parse_bool};
 use super::pod::{COOLDOWN, TASK_PRIORITY, cooldown};
 use super::podgroup::{WAITING_TIMES, waiting_time};
 use super::{hierarchy, nodegroup, strategy};
-use crate::objects::{HyperNode, Object, Pod, PodGroup, Queue, ResourceQuota};
+use crate::objects::{HyperNode, Pod, PodGroup, Queue, ResourceQuota};
 
-/// What the object asks for that this version does not do, one phrase each, without the object's
-/// name so that many objects can share one sentence.
-pub fn unsupported(object: &Object) -> Vec<String> {
-    match object {
-        Object::Pod(pod) => of_pod(pod),
-        Object::PodGroup(group) => of_group(group),
-        Object::HyperNode(domain) => of_domain(domain),
-        Object::Inert { .. } => vec!["is read by no rule of this version".to_owned()],
-        Object::Queue(queue) => of_queue(queue),
-        Object::ResourceQuota(quota) => of_quota(quota),
-        Object::Node(_)
-        | Object::PriorityClass(_)
-        | Object::Namespace(_)
-        | Object::PersistentVolume(_)
-        | Object::PersistentVolumeClaim(_)
-        | Object::StorageClass(_)
-        | Object::CsiNode(_)
-        | Object::PodDisruptionBudget(_)
-        | Object::Service(_)
-        | Object::ReplicationController(_)
-        | Object::ReplicaSet(_)
-        | Object::StatefulSet(_) => Vec::new(),
-    }
-}
-
-fn of_pod(pod: &Pod) -> Vec<String> {
+pub(super) fn of_pod(pod: &Pod) -> Vec<String> {
     let spec = &pod.spec;
     let mut found = Vec::new();
     let mut note = |present: bool, what: &str| {
@@ -61,7 +36,7 @@ fn of_pod(pod: &Pod) -> Vec<String> {
     found
 }
 
-fn of_group(group: &PodGroup) -> Vec<String> {
+pub(super) fn of_group(group: &PodGroup) -> Vec<String> {
     let mut found = Vec::new();
     if group.spec.sub_group_policy.iter().any(|policy| policy.match_label_keys.is_empty()) {
         found.push(
@@ -84,7 +59,7 @@ fn of_group(group: &PodGroup) -> Vec<String> {
     found
 }
 
-fn of_queue(queue: &Queue) -> Vec<String> {
+pub(super) fn of_queue(queue: &Queue) -> Vec<String> {
     let spec = &queue.spec;
     let lists = [&spec.capability, &spec.deserved, &spec.guarantee.resource];
     let names = lists.into_iter().flatten().flat_map(|list| list.keys());
@@ -110,13 +85,13 @@ fn of_queue(queue: &Queue) -> Vec<String> {
     found
 }
 
-fn of_quota(quota: &ResourceQuota) -> Vec<String> {
+pub(super) fn of_quota(quota: &ResourceQuota) -> Vec<String> {
     let scoped = !quota.spec.scopes.is_empty() || quota.spec.scope_selector.is_some();
     let text = "has scopes, which are not looked at: it limits all pods of its namespace";
     if scoped { vec![text.to_owned()] } else { Vec::new() }
 }
 
-fn of_domain(domain: &HyperNode) -> Vec<String> {
+pub(super) fn of_domain(domain: &HyperNode) -> Vec<String> {
     let empty = domain.spec.members.iter().any(|member| {
         member.selector.label_match.as_ref().is_some_and(|labels| {
             labels.match_labels.is_empty() && labels.match_expressions.is_empty()

@@ -1,15 +1,15 @@
 //! Storage objects to facts, and the claims of a pod.
 
 use muster_core::delta::{
-    AccessModes, BindingMode, ClaimFacts, ClaimOrigin, ClaimRef, ClaimState, CsiNodeFacts,
-    NodeTerm, Operator, PodClaim, Requirement, StorageClassFacts, VolumeFacts, VolumeMode,
-    VolumeState,
+    AccessModes, BindingMode, ClaimFacts, ClaimOrigin, ClaimRef, ClaimState, ClusterDelta,
+    CsiNodeFacts, NodeTerm, ObjectRef, Operator, PodClaim, Requirement, StorageClassFacts,
+    VolumeFacts, VolumeMode, VolumeState,
 };
-use muster_core::ids::Name;
+use muster_core::ids::{Name, ObjectKey};
 use muster_core::resource::Quantity;
 
 use super::about::{About, pairs, parse_bool};
-use super::{TranslateError, selector};
+use super::{OwnerRule, Translate, TranslateError, selector};
 use crate::objects::{
     CsiNode, ObjectKind, PersistentVolume, PersistentVolumeClaim, Pod, ResourceMap, StorageClass,
     TopologyTerm,
@@ -33,76 +33,89 @@ pub(crate) const IS_DEFAULT: [&str; 2] = [
     "storageclass.beta.kubernetes.io/is-default-class",
 ];
 
-pub(super) fn volume(object: &PersistentVolume) -> Result<VolumeFacts, TranslateError> {
-    let about = About::new(ObjectKind::PersistentVolume, &object.metadata)?;
-    let spec = &object.spec;
-    let claim = spec.claim_ref.as_ref().map(|claim| {
-        about.check_name("spec.claimRef.name", &claim.name)?;
-        let key = ObjectKind::PersistentVolumeClaim.key(claim.namespace.as_deref(), &claim.name);
-        Ok(ClaimRef { key, uid: claim.uid.as_deref().unwrap_or_default().into() })
-    });
-    let claim = claim.transpose()?;
-    let required = spec.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref());
-    let affinity = required.map(|required| {
-        let terms = required.node_selector_terms.iter().enumerate().map(|(at, term)| {
-            let field = format!("spec.nodeAffinity.required.nodeSelectorTerms[{at}]");
-            selector::node_term(&about, term, &field)
+impl Translate for PersistentVolume {
+    fn object(key: ObjectKey) -> ObjectRef {
+        ObjectRef::Volume(key.name)
+    }
+
+    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        let spec = &self.spec;
+        let claim = spec.claim_ref.as_ref().map(|claim| {
+            about.check_name("spec.claimRef.name", &claim.name)?;
+            let key =
+                ObjectKind::PersistentVolumeClaim.key(claim.namespace.as_deref(), &claim.name);
+            Ok(ClaimRef { key, uid: claim.uid.as_deref().unwrap_or_default().into() })
         });
-        terms.collect::<Result<Vec<_>, _>>()
-    });
-    let driver = spec.csi.as_ref().map(|csi| csi.driver.as_str()).unwrap_or_default();
-    let leaving = object.metadata.deletion_timestamp.is_some();
-    let state = match object.status.phase.as_deref().unwrap_or_default() {
-        "" | "Available" => VolumeState::Usable,
-        // On its way to the claim it names; without one nobody can tell whose it is.
-        "Pending" | "Bound" if claim.is_some() => VolumeState::Usable,
-        "Pending" | "Bound" | "Released" | "Failed" => VolumeState::Spent,
-        other => {
-            let known = "Pending, Available, Bound, Released or Failed";
-            return Err(not_one_of(&about, "status.phase", other, known));
+        let claim = claim.transpose()?;
+        let required = spec.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref());
+        let affinity = required.map(|required| {
+            let terms = required.node_selector_terms.iter().enumerate().map(|(at, term)| {
+                let field = format!("spec.nodeAffinity.required.nodeSelectorTerms[{at}]");
+                selector::node_term(about, term, &field)
+            });
+            terms.collect::<Result<Vec<_>, _>>()
+        });
+        let driver = spec.csi.as_ref().map(|csi| csi.driver.as_str()).unwrap_or_default();
+        let leaving = self.metadata.deletion_timestamp.is_some();
+        let state = match self.status.phase.as_deref().unwrap_or_default() {
+            "" | "Available" => VolumeState::Usable,
+            // On its way to the claim it names; without one nobody can tell whose it is.
+            "Pending" | "Bound" if claim.is_some() => VolumeState::Usable,
+            "Pending" | "Bound" | "Released" | "Failed" => VolumeState::Spent,
+            other => {
+                let known = "Pending, Available, Bound, Released or Failed";
+                return Err(not_one_of(about, "status.phase", other, known));
+            }
+        };
+        Ok(VolumeFacts {
+            name: about.name(),
+            labels: pairs(&self.metadata.labels),
+            capacity: storage(about, &spec.capacity, "spec.capacity.storage")?,
+            modes: access_modes(about, &spec.access_modes)?,
+            mode: volume_mode(about, spec.volume_mode.as_deref())?,
+            class: spec.storage_class_name.as_deref().unwrap_or_default().into(),
+            claim,
+            affinity: affinity.transpose()?,
+            driver: Some(Name::from(driver)).filter(|driver| !driver.is_empty()),
+            state: if leaving { VolumeState::Spent } else { state },
         }
-    };
-    Ok(VolumeFacts {
-        name: about.name(),
-        labels: pairs(&object.metadata.labels),
-        capacity: storage(&about, &spec.capacity, "spec.capacity.storage")?,
-        modes: access_modes(&about, &spec.access_modes)?,
-        mode: volume_mode(&about, spec.volume_mode.as_deref())?,
-        class: spec.storage_class_name.as_deref().unwrap_or_default().into(),
-        claim,
-        affinity: affinity.transpose()?,
-        driver: Some(Name::from(driver)).filter(|driver| !driver.is_empty()),
-        state: if leaving { VolumeState::Spent } else { state },
-    })
+        .into())
+    }
 }
 
-pub(super) fn claim(object: &PersistentVolumeClaim) -> Result<ClaimFacts, TranslateError> {
-    let metadata = &object.metadata;
-    let about = About::new(ObjectKind::PersistentVolumeClaim, metadata)?;
-    let spec = &object.spec;
-    let volume = spec.volume_name.as_deref().unwrap_or_default();
-    let volume = about.optional_name("spec.volumeName", volume)?;
-    let class = metadata.annotations.get(BETA_CLASS).or(spec.storage_class_name.as_ref());
-    let selector = spec
-        .selector
-        .as_ref()
-        .map(|selector| selector::label_selector(&about, selector, "spec.selector"));
-    let node = metadata.annotations.get(SELECTED_NODE).map_or("", String::as_str);
-    let owner = metadata.owner_references.iter().find(|owner| owner.controller);
-    Ok(ClaimFacts {
-        key: about.key(),
-        uid: about.uid(),
-        owner: owner.map(|owner| owner.uid.as_str().into()),
-        state: claim_state(&about, object)?,
-        volume,
-        class: class.map(|class| class.as_str().into()),
-        size: storage(&about, &spec.resources.requests, "spec.resources.requests.storage")?,
-        modes: access_modes(&about, &spec.access_modes)?,
-        mode: volume_mode(&about, spec.volume_mode.as_deref())?,
-        selector: selector.transpose()?,
-        selected_node: about
-            .optional_name(&format!("metadata.annotations[{SELECTED_NODE:?}]"), node)?,
-    })
+impl Translate for PersistentVolumeClaim {
+    fn object(key: ObjectKey) -> ObjectRef {
+        ObjectRef::Claim(key)
+    }
+
+    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        let metadata = &self.metadata;
+        let spec = &self.spec;
+        let volume = spec.volume_name.as_deref().unwrap_or_default();
+        let volume = about.optional_name("spec.volumeName", volume)?;
+        let class = metadata.annotations.get(BETA_CLASS).or(spec.storage_class_name.as_ref());
+        let selector = spec
+            .selector
+            .as_ref()
+            .map(|selector| selector::label_selector(about, selector, "spec.selector"));
+        let node = metadata.annotations.get(SELECTED_NODE).map_or("", String::as_str);
+        let owner = metadata.owner_references.iter().find(|owner| owner.controller);
+        Ok(ClaimFacts {
+            key: about.key(),
+            uid: about.uid(),
+            owner: owner.map(|owner| owner.uid.as_str().into()),
+            state: claim_state(about, self)?,
+            volume,
+            class: class.map(|class| class.as_str().into()),
+            size: storage(about, &spec.resources.requests, "spec.resources.requests.storage")?,
+            modes: access_modes(about, &spec.access_modes)?,
+            mode: volume_mode(about, spec.volume_mode.as_deref())?,
+            selector: selector.transpose()?,
+            selected_node: about
+                .optional_name(&format!("metadata.annotations[{SELECTED_NODE:?}]"), node)?,
+        }
+        .into())
+    }
 }
 
 fn claim_state(
@@ -125,33 +138,39 @@ fn claim_state(
     }
 }
 
-pub(super) fn class(object: &StorageClass) -> Result<StorageClassFacts, TranslateError> {
-    let about = About::new(ObjectKind::StorageClass, &object.metadata)?;
-    let provisioner = object.provisioner.as_str();
-    if provisioner.is_empty() {
-        let problem = format!("is missing; expected a driver's name, or {NO_PROVISIONER}");
-        return Err(about.fail("provisioner", problem));
+impl Translate for StorageClass {
+    fn object(key: ObjectKey) -> ObjectRef {
+        ObjectRef::StorageClass(key.name)
     }
-    let binding = match object.volume_binding_mode.as_deref().unwrap_or_default() {
-        "" | "Immediate" => BindingMode::Immediate,
-        "WaitForFirstConsumer" => BindingMode::WaitForFirstConsumer,
-        other => {
-            let known = "Immediate or WaitForFirstConsumer";
-            return Err(not_one_of(&about, "volumeBindingMode", other, known));
+
+    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        let provisioner = self.provisioner.as_str();
+        if provisioner.is_empty() {
+            let problem = format!("is missing; expected a driver's name, or {NO_PROVISIONER}");
+            return Err(about.fail("provisioner", problem));
         }
-    };
-    let marks = IS_DEFAULT.iter().filter_map(|key| object.metadata.annotations.get(*key));
-    let topologies = object.allowed_topologies.iter().enumerate();
-    Ok(StorageClassFacts {
-        name: about.name(),
-        created: about.created(),
-        provisioner: (provisioner != NO_PROVISIONER).then(|| provisioner.into()),
-        binding,
-        is_default: marks.filter_map(|text| parse_bool(text)).any(|mark| mark),
-        topologies: topologies
-            .map(|(at, term)| topology(&about, term, &format!("allowedTopologies[{at}]")))
-            .collect::<Result<_, _>>()?,
-    })
+        let binding = match self.volume_binding_mode.as_deref().unwrap_or_default() {
+            "" | "Immediate" => BindingMode::Immediate,
+            "WaitForFirstConsumer" => BindingMode::WaitForFirstConsumer,
+            other => {
+                let known = "Immediate or WaitForFirstConsumer";
+                return Err(not_one_of(about, "volumeBindingMode", other, known));
+            }
+        };
+        let marks = IS_DEFAULT.iter().filter_map(|key| self.metadata.annotations.get(*key));
+        let topologies = self.allowed_topologies.iter().enumerate();
+        Ok(StorageClassFacts {
+            name: about.name(),
+            created: about.created(),
+            provisioner: (provisioner != NO_PROVISIONER).then(|| provisioner.into()),
+            binding,
+            is_default: marks.filter_map(|text| parse_bool(text)).any(|mark| mark),
+            topologies: topologies
+                .map(|(at, term)| topology(about, term, &format!("allowedTopologies[{at}]")))
+                .collect::<Result<_, _>>()?,
+        }
+        .into())
+    }
 }
 
 fn topology(
@@ -173,21 +192,26 @@ fn topology(
     Ok(NodeTerm { labels: tests.collect::<Result<_, _>>()?, fields: Vec::new() })
 }
 
-pub(super) fn csi_node(object: &CsiNode) -> Result<CsiNodeFacts, TranslateError> {
-    let about = About::new(ObjectKind::CsiNode, &object.metadata)?;
-    let mut limits = Vec::new();
-    for (at, driver) in object.spec.drivers.iter().enumerate() {
-        if driver.name.is_empty() {
-            let problem = "is missing; expected a driver's name";
-            return Err(about.fail(format!("spec.drivers[{at}].name"), problem));
-        }
-        if let Some(count) = driver.allocatable.count {
-            let count = about.count(&format!("spec.drivers[{at}].allocatable.count"), count)?;
-            limits.push((Name::from(driver.name.as_str()), count));
-        }
+impl Translate for CsiNode {
+    fn object(key: ObjectKey) -> ObjectRef {
+        ObjectRef::CsiNode(key.name)
     }
-    limits.sort();
-    Ok(CsiNodeFacts { node: about.name(), limits })
+
+    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        let mut limits = Vec::new();
+        for (at, driver) in self.spec.drivers.iter().enumerate() {
+            if driver.name.is_empty() {
+                let problem = "is missing; expected a driver's name";
+                return Err(about.fail(format!("spec.drivers[{at}].name"), problem));
+            }
+            if let Some(count) = driver.allocatable.count {
+                let count = about.count(&format!("spec.drivers[{at}].allocatable.count"), count)?;
+                limits.push((Name::from(driver.name.as_str()), count));
+            }
+        }
+        limits.sort();
+        Ok(CsiNodeFacts { node: about.name(), limits }.into())
+    }
 }
 
 /// Claims the volumes of a pod name, sorted, each once.
@@ -346,7 +370,9 @@ mod tests {
             if completed {
                 object["metadata"]["annotations"] = json!({BIND_COMPLETED: "yes"});
             }
-            claim(&read(object, "c")).unwrap().state
+            let claim: PersistentVolumeClaim = read(object, "c");
+            let about = About::new(ObjectKind::PersistentVolumeClaim, &claim.metadata).unwrap();
+            claim_state(&about, &claim).unwrap()
         };
         assert_eq!(state("v", None, false), ClaimState::Bound);
         assert_eq!(state("v", Some("Bound"), false), ClaimState::Bound);

@@ -6,10 +6,10 @@ use muster::config::parse;
 use muster_benches::echo::Echo;
 use muster_benches::fleet::{Pod, amounts, group, node};
 use muster_benches::rig::{Rig, count, millis};
-use muster_core::config::SchedulerConfig;
 use muster_core::delta::ClusterDelta;
 use muster_core::ids::{Name, TimeMs};
 use muster_core::intent::DecisionOp;
+use muster_core::policy::{Registry, SchedulerConfig};
 use muster_core::resource::ResourceList;
 use muster_tests::build;
 
@@ -28,7 +28,7 @@ fn config() -> SchedulerConfig {
                 tiers:\n\
                 - plugins: [{name: priority}, {name: gang}, {name: conformance}]\n\
                 - plugins: [{name: drf}, {name: predicates}, {name: capacity}, {name: nodeorder}]\n";
-    parse("scale", text).expect("a fixed text, valid").config
+    parse(&Registry::standard(), "scale", text).expect("a fixed text, valid").config
 }
 
 /// A gang that needs ten whole nodes, where each node has one pod that may go and seven that may not:

@@ -6,6 +6,7 @@ use clap::{Parser, ValueEnum};
 use muster::config::{Parsed, default_config, parse};
 use muster_benches::flamegraph;
 use muster_benches::fleet::{Fleet, NODE};
+use muster_core::policy::Registry;
 
 use crate::report::Output;
 
@@ -118,7 +119,7 @@ impl Options {
         let Some(file) = &self.config else { return Ok(default_config()) };
         let name = file.display().to_string();
         let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
-        parse(&name, &text).map_err(|errors| errors.to_string())
+        parse(&Registry::standard(), &name, &text).map_err(|errors| errors.to_string())
     }
 
     /// Runs something, under the profiler if that was asked for.

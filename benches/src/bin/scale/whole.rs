@@ -8,9 +8,10 @@ use muster_benches::echo::Echo;
 use muster_benches::fleet::Fleet;
 use muster_benches::memory::{Counting, resident_mib};
 use muster_benches::rig::{Rig, count, median, micros, millis};
-use muster_core::config::{SchedulerConfig, Upkeep};
-use muster_core::delta::ClusterDelta;
+use muster_core::config::Upkeep;
+use muster_core::delta::{ClusterDelta, Facts};
 use muster_core::intent::{Decision, DecisionOp};
+use muster_core::policy::SchedulerConfig;
 
 use crate::options::Options;
 use crate::report::{Whole, rounded};
@@ -74,7 +75,8 @@ fn start(rig: &mut Rig, fleet: Fleet, echo: &mut Echo) -> Start {
     let before = Counting::live();
     let (mut pods, mut noted, mut outside) = (0, 0, 0);
     for batch in fleet.running(BATCH) {
-        pods += batch.iter().filter(|delta| matches!(delta, ClusterDelta::Pod(_))).count();
+        pods +=
+            batch.iter().filter(|delta| matches!(delta, ClusterDelta::Set(Facts::Pod(_)))).count();
         let live = Counting::live();
         if noted < ROUNDS * CHURN {
             let ending = &batch[..batch.len().min(2 * ROUNDS * CHURN)];

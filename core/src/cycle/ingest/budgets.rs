@@ -3,12 +3,11 @@
 use bevy_ecs::entity::Entity;
 
 use super::intake::Intake;
-use crate::delta::{BudgetFacts, ObjectRef};
+use crate::delta::BudgetFacts;
 use crate::ids::ObjectKey;
 
 impl Intake<'_, '_> {
     pub(super) fn budget(&mut self, facts: BudgetFacts) {
-        self.set_aside.0.remove(&ObjectRef::DisruptionBudget(facts.key.clone()));
         if self.cluster.budgets.guards_as_before(&facts) {
             self.cluster.budgets.set(facts);
             return;
@@ -18,7 +17,6 @@ impl Intake<'_, '_> {
     }
 
     pub(super) fn budget_gone(&mut self, key: &ObjectKey) {
-        self.set_aside.0.remove(&ObjectRef::DisruptionBudget(key.clone()));
         self.reguard(&key.namespace, |intake| intake.cluster.budgets.remove(key));
     }
 
@@ -36,8 +34,8 @@ impl Intake<'_, '_> {
                 && !item.identity.uid.is_empty()
             {
                 let guards = self.cluster.budgets.guards_of(namespace, &item.labels);
-                item.affairs.guards = guards;
-                item.affairs.trim();
+                item.cold.guards = guards;
+                item.cold.trim();
             }
             self.cluster.attach(task);
         }

@@ -10,26 +10,23 @@ mod members;
 use std::collections::BTreeMap;
 
 use bevy_ecs::entity::Entity;
-use bevy_ecs::prelude::{In, World};
+use bevy_ecs::prelude::World;
 
 pub(super) use self::members::Finders;
-use self::members::{Found, find, not_there};
-use super::intake::SetAside;
+use self::members::{FoundMembers, find, not_there};
 use super::sweep::natural_order;
 use crate::delta::{DomainFacts, DomainMember, ObjectRef};
 use crate::ids::Name;
-use crate::kernel::sum::sum_rows;
-use crate::resource::{Lanes, ResourceVec, Tail};
 use crate::world::{
-    Cluster, Directory, DomainIndex, DomainPath, DomainSpec, DomainSpot, DomainTotals, Knots,
-    NodePlace, NodeTails, node_debt,
+    Cluster, Directory, DomainIndex, DomainPath, DomainSpec, DomainSpot, DomainTree, NodePlace,
+    SetAside, place_domains,
 };
 
 /// Draws the tree anew, given the nodes that came, went or changed labels.
 pub(super) fn rebuild(world: &mut World, mut changed: Vec<Entity>) {
     changed.sort_unstable();
     changed.dedup();
-    let mut plan = Plan::draw(world, &changed);
+    let mut plan = DomainPlan::draw(world, &changed);
     plan.join();
     plan.name_tiers();
     plan.place(world);
@@ -56,7 +53,7 @@ impl Draft {
     }
 }
 
-struct Plan {
+struct DomainPlan {
     drafts: Vec<Draft>,
     /// Domains that are mentioned but not there.
     idle: Vec<Entity>,
@@ -65,7 +62,7 @@ struct Plan {
     tier_names: BTreeMap<Name, u32>,
 }
 
-impl Plan {
+impl DomainPlan {
     fn draw(world: &mut World, changed: &[Entity]) -> Self {
         let mut query = world.query::<(Entity, &DomainSpec)>();
         let mut specs: Vec<(Entity, DomainSpec)> =
@@ -87,7 +84,7 @@ impl Plan {
             plan.by_name.insert(spec.name, plan.drafts.len());
             let (found, aside) = match find(world, entity, &facts, changed) {
                 Ok(found) => (found, None),
-                Err(fault) => (Found::default(), Some(fault)),
+                Err(fault) => (FoundMembers::default(), Some(fault)),
             };
             let missing = found.missing.into_iter().map(|what| format!("{what}; the rest counts"));
             let (own, remarks) = (found.rows, missing.collect());
@@ -179,8 +176,6 @@ impl Plan {
     /// Writes the tree into the world.
     fn place(self, world: &mut World) {
         let rows = self.all_rows();
-        // The parameters are queries and resources that always exist: the system runs.
-        let totals = world.run_system_cached_with(sums, rows.clone()).unwrap_or_default();
         let version = world.get_resource::<DomainIndex>().map_or(0, |index| index.version);
         let mut index = DomainIndex { version: version + 1, ..DomainIndex::default() };
         let mut tiers: BTreeMap<u32, Vec<Entity>> = BTreeMap::new();
@@ -197,16 +192,13 @@ impl Plan {
             self.tier_names.iter().map(|(name, tier)| (name.clone(), *tier)).collect();
         world.insert_resource(index);
         self.write_paths(world, &rows);
-        for ((draft, rows), totals) in self.drafts.iter().zip(rows).zip(totals) {
-            let spot = DomainSpot {
-                tier: draft.facts.tier,
-                parent: draft.parent.map(|parent| self.drafts[parent].entity),
-                rows,
-                set_aside: draft.aside.clone(),
-            };
-            write_domain(world, draft.entity, spot, totals);
-            note_fault(world, draft);
-        }
+        let spots = self.drafts.iter().zip(rows).map(|(draft, rows)| {
+            let parent = draft.parent.map(|parent| self.drafts[parent].entity);
+            let (tier, set_aside) = (draft.facts.tier, draft.aside.clone());
+            (draft.entity, DomainSpot { tier, parent, rows, set_aside })
+        });
+        place_domains(world, spots.collect());
+        self.drafts.iter().for_each(|draft| note_fault(world, draft));
         self.forget_idle(world);
         number(world);
     }
@@ -264,7 +256,7 @@ impl Plan {
                 continue;
             };
             if mentioned(&name) {
-                write_domain(world, entity, DomainSpot::default(), DomainTotals::default());
+                place_domains(world, vec![(entity, DomainSpot::default())]);
             } else {
                 world.resource_mut::<Directory>().domains.remove(&name);
                 world.despawn(entity);
@@ -286,8 +278,8 @@ fn number(world: &mut World) {
         let parent = world.get::<DomainSpot>(domain)?.parent;
         Some((parent, *rows.get(&domain)?))
     };
-    let knots = Knots::new(world.resource::<DomainIndex>(), place, by_row.into_iter());
-    world.resource_mut::<DomainIndex>().knots = knots;
+    let nested = DomainTree::new(world.resource::<DomainIndex>(), place, by_row.into_iter());
+    world.resource_mut::<DomainIndex>().nested = nested;
 }
 
 /// The row of each domain in its table.
@@ -295,37 +287,6 @@ fn table_rows(cluster: Cluster<'_, '_>) -> BTreeMap<Entity, u32> {
     let Ok(mut tables) = cluster.domains.contiguous_iter() else { return BTreeMap::new() };
     let entities = tables.next().map_or(&[][..], |table| table.entity);
     entities.iter().enumerate().map(|(row, &domain)| (domain, row as u32)).collect()
-}
-
-fn write_domain(world: &mut World, entity: Entity, spot: DomainSpot, totals: DomainTotals) {
-    if let Ok(mut domain) = world.get_entity_mut(entity) {
-        domain.insert((spot, totals));
-    }
-}
-
-/// Sums over the nodes of each choice of rows.
-fn sums(In(choices): In<Vec<Vec<u32>>>, cluster: Cluster<'_, '_>) -> Vec<DomainTotals> {
-    let nodes = cluster.columns();
-    let vector = |column: &[Lanes], rows: &[u32], tail: fn(&NodeTails) -> &Tail| {
-        let mut sum = ResourceVec { hot: sum_rows(column, rows), tail: Tail::default() };
-        for &row in rows {
-            sum.tail.add(tail(&nodes.tails[row as usize]));
-        }
-        sum
-    };
-    let totals = |rows: Vec<u32>| DomainTotals {
-        allocatable: vector(nodes.allocatable, &rows, |tails| &tails.allocatable),
-        idle: vector(nodes.idle, &rows, |tails| &tails.idle),
-        used: vector(nodes.used, &rows, |tails| &tails.used),
-        releasing: vector(nodes.releasing, &rows, |tails| &tails.releasing),
-        pipelined: vector(nodes.pipelined, &rows, |tails| &tails.pipelined),
-        debt: rows.iter().fold(Lanes::ZERO, |mut sum, &row| {
-            let row = row as usize;
-            sum.add(&node_debt(&nodes.idle[row], &nodes.releasing[row], &nodes.pipelined[row]));
-            sum
-        }),
-    };
-    choices.into_iter().map(totals).collect()
 }
 
 fn note_fault(world: &mut World, draft: &Draft) {

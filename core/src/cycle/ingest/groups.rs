@@ -8,7 +8,8 @@ use bevy_ecs::prelude::World;
 use super::intake::Intake;
 use crate::delta::{GroupLimits, NodeGroupFacts};
 use crate::ids::Name;
-use crate::world::{Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups, Symbol, group_uses};
+use crate::inspect::group_uses;
+use crate::world::{Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups, Symbol};
 
 pub(super) fn settle(world: &mut World) {
     if world.resource::<NodeGroups>().inheritance.is_none() {
@@ -92,8 +93,8 @@ impl Intake<'_, '_> {
             let membership = *self.cluster.task(task).membership;
             let queue = membership.job.map(|job| self.cluster.job(job).spec.queue);
             let rule = queue.and_then(|queue| self.cluster.groups.of(queue));
-            let (near, symbols) = (&mut *self.near, &mut *self.symbols);
-            let class = self.classes.with_group_rule(membership.class, rule, near, symbols);
+            let (interpod, symbols) = (&mut *self.interpod, &mut *self.symbols);
+            let class = self.classes.with_group_rule(membership.class, rule, interpod, symbols);
             if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
                 item.membership.class = class;
             }

@@ -1,31 +1,26 @@
 //! Second pass: what is now known of each object, written while all totals follow.
 
-use std::collections::BTreeMap;
-
 use bevy_ecs::entity::Entity;
-use bevy_ecs::prelude::{In, Res, ResMut, Resource, World};
+use bevy_ecs::prelude::{In, Res, ResMut, World};
 use bevy_ecs::system::SystemParam;
 
 use super::Dirty;
 use super::spawn::{DEFAULT_QUEUE, ROOT_QUEUE};
 use crate::class::Classes;
-use crate::cycle::{Now, Role};
+use crate::cycle::Leadership;
 use crate::delta::{
-    ClusterDelta, DomainFacts, NodeFacts, ObjectRef, PodGroupFacts, PriorityClassFacts, QueueFacts,
-    QuotaFacts,
+    ClusterDelta, DomainFacts, Facts, NodeFacts, ObjectRef, PodGroupFacts, PriorityClassFacts,
+    QueueFacts, QuotaFacts,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
-use crate::near::Near;
+use crate::interpod::SelectorRegistry;
+use crate::place::Now;
 use crate::policy::Policies;
 use crate::resource::ResourceVec;
 use crate::world::{
     Cluster, Directory, JobKey, JobSpec, Names, NodeRules, NodeTaint, PodSets, PriorityClasses,
-    QueueSpec, Quota, Quotas, Symbols,
+    QueueSpec, Quota, Quotas, SetAside, Symbols,
 };
-
-/// Objects that could not be understood, with the reason.
-#[derive(Debug, Default, Resource)]
-pub(crate) struct SetAside(pub(crate) BTreeMap<ObjectRef, String>);
 
 /// Everything the second pass reads and writes.
 #[derive(SystemParam)]
@@ -34,7 +29,7 @@ pub(super) struct Intake<'w, 's> {
     pub(super) directory: Res<'w, Directory>,
     pub(super) symbols: ResMut<'w, Symbols>,
     pub(super) classes: ResMut<'w, Classes>,
-    pub(super) near: ResMut<'w, Near>,
+    pub(super) interpod: ResMut<'w, SelectorRegistry>,
     pub(super) names: ResMut<'w, Names>,
     pub(super) priorities: ResMut<'w, PriorityClasses>,
     pub(super) quotas: ResMut<'w, Quotas>,
@@ -43,7 +38,7 @@ pub(super) struct Intake<'w, 's> {
     pub(super) set_aside: ResMut<'w, SetAside>,
     pub(super) dirty: ResMut<'w, Dirty>,
     pub(super) now: Res<'w, Now>,
-    pub(super) role: Res<'w, Role>,
+    pub(super) role: Res<'w, Leadership>,
 }
 
 /// Applies a batch in its order.
@@ -61,54 +56,58 @@ fn apply_all(In(deltas): In<Vec<ClusterDelta>>, mut intake: Intake<'_, '_>) {
 impl Intake<'_, '_> {
     fn take(&mut self, delta: ClusterDelta) {
         match delta {
-            ClusterDelta::Node(facts) => self.node(&facts),
-            ClusterDelta::NodeGone(name) => self.node_gone(&name),
-            ClusterDelta::Pod(facts) => self.pod(&facts),
-            ClusterDelta::PodGone(key) => self.pod_gone(&key),
-            ClusterDelta::PodGroup(facts) => self.pod_group(&facts),
-            ClusterDelta::PodGroupGone(key) => self.pod_group_gone(&key),
-            ClusterDelta::Queue(facts) => self.queue(&facts),
-            ClusterDelta::QueueGone(name) => self.queue_gone(&name),
-            ClusterDelta::PriorityClass(facts) => self.priority_class(facts),
-            ClusterDelta::PriorityClassGone(name) => self.priority_class_gone(&name),
-            ClusterDelta::Domain(facts) => self.domain(*facts),
-            ClusterDelta::DomainGone(name) => self.domain_gone(&name),
-            ClusterDelta::Namespace(facts) => {
-                self.set_aside.0.remove(&ObjectRef::Namespace(facts.name.clone()));
-                self.dirty.namespaces |= self.near.set_namespace(facts);
+            ClusterDelta::Set(facts) => {
+                // Seldom is anything set aside, and names of objects are not free.
+                if !self.set_aside.0.is_empty() {
+                    self.set_aside.0.remove(&facts.object());
+                }
+                self.set(facts);
             }
-            ClusterDelta::NamespaceGone(name) => self.namespace_gone(&name),
-            ClusterDelta::Volume(facts) => self.volume(&facts.name.clone(), Some(*facts)),
-            ClusterDelta::VolumeGone(name) => self.volume(&name, None),
-            ClusterDelta::Claim(facts) => self.claim(&facts.key.clone(), Some(*facts)),
-            ClusterDelta::ClaimGone(key) => self.claim(&key, None),
-            ClusterDelta::StorageClass(facts) => {
-                self.storage_class(&facts.name.clone(), Some(*facts));
+            ClusterDelta::Gone(object) => {
+                self.set_aside.0.remove(&object);
+                self.forget(&object);
             }
-            ClusterDelta::StorageClassGone(name) => self.storage_class(&name, None),
-            ClusterDelta::CsiNode(facts) => self.csi_node(&facts.node, Some(facts.limits)),
-            ClusterDelta::CsiNodeGone(name) => self.csi_node(&name, None),
-            ClusterDelta::Quota(facts) => self.quota(*facts),
-            ClusterDelta::QuotaGone(key) => self.quota_gone(&key),
-            ClusterDelta::DisruptionBudget(facts) => self.budget(*facts),
-            ClusterDelta::DisruptionBudgetGone(key) => self.budget_gone(&key),
-            ClusterDelta::PodSet(facts) => self.pod_set(*facts),
-            ClusterDelta::PodSetGone(set) => self.pod_set_gone(&set),
-            ClusterDelta::SetAside { object, reason } => self.put_aside(object, reason),
+            ClusterDelta::SetAside { object, reason } => {
+                self.forget(&object);
+                self.set_aside.0.insert(object, reason);
+            }
             ClusterDelta::BindFailed { pod, uid, reason } => self.bind_failed(&pod, &uid, &reason),
             ClusterDelta::EvictFailed { pod, uid, .. } => self.evict_failed(&pod, &uid),
         }
     }
 
-    fn put_aside(&mut self, object: ObjectRef, reason: String) {
-        match &object {
+    /// Writes what is now known of an object.
+    fn set(&mut self, facts: Facts) {
+        match facts {
+            Facts::Node(facts) => self.node(&facts),
+            Facts::Pod(facts) => self.pod(&facts),
+            Facts::PodGroup(facts) => self.pod_group(&facts),
+            Facts::Queue(facts) => self.queue(&facts),
+            Facts::PriorityClass(facts) => self.priority_class(facts),
+            Facts::Domain(facts) => self.domain(*facts),
+            Facts::Namespace(facts) => self.dirty.namespaces |= self.interpod.set_namespace(facts),
+            Facts::Volume(facts) => self.volume(&facts.name.clone(), Some(*facts)),
+            Facts::Claim(facts) => self.claim(&facts.key.clone(), Some(*facts)),
+            Facts::StorageClass(facts) => self.storage_class(&facts.name.clone(), Some(*facts)),
+            Facts::CsiNode(facts) => self.csi_node(&facts.node, Some(facts.limits)),
+            Facts::Quota(facts) => self.quota(*facts),
+            Facts::DisruptionBudget(facts) => self.budget(*facts),
+            Facts::PodSet(facts) => self.pod_set(*facts),
+        }
+    }
+
+    /// Nothing that was known of an object holds any more.
+    fn forget(&mut self, object: &ObjectRef) {
+        match object {
             ObjectRef::Node(name) => self.node_gone(name),
             ObjectRef::Pod(key) => self.pod_gone(key),
             ObjectRef::PodGroup(key) => self.pod_group_gone(key),
             ObjectRef::Queue(name) => self.queue_gone(name),
             ObjectRef::PriorityClass(name) => self.priority_class_gone(name),
             ObjectRef::Domain(name) => self.domain_gone(name),
-            ObjectRef::Namespace(name) => self.namespace_gone(name),
+            ObjectRef::Namespace(name) => {
+                self.dirty.namespaces |= self.interpod.drop_namespace(name);
+            }
             ObjectRef::Volume(name) => self.volume(name, None),
             ObjectRef::Claim(key) => self.claim(key, None),
             ObjectRef::StorageClass(name) => self.storage_class(name, None),
@@ -117,16 +116,9 @@ impl Intake<'_, '_> {
             ObjectRef::DisruptionBudget(key) => self.budget_gone(key),
             ObjectRef::PodSet(set) => self.pod_set_gone(set),
         }
-        self.set_aside.0.insert(object, reason);
-    }
-
-    fn namespace_gone(&mut self, name: &Name) {
-        self.set_aside.0.remove(&ObjectRef::Namespace(name.clone()));
-        self.dirty.namespaces |= self.near.drop_namespace(name);
     }
 
     fn node(&mut self, facts: &NodeFacts) {
-        self.set_aside.0.remove(&ObjectRef::Node(facts.name.clone()));
         let Some(&node) = self.directory.nodes.get(&facts.name) else { return };
         let rules = self.node_rules(facts);
         let offer = self.names.0.vector(&facts.allocatable);
@@ -138,11 +130,11 @@ impl Intake<'_, '_> {
             self.cluster.images.add(&rules.images);
             item.identity.present = true;
             *item.rules = rules;
-            *item.oddities = item.oddities.with_object(&item.identity, &item.rules);
+            *item.flags = item.flags.with_object(&item.identity, &item.rules);
             self.dirty.nodes = true;
             self.dirty.changed_nodes.push(node);
         }
-        if item.allocatable.0 != offer.hot || item.tails.allocatable != offer.tail {
+        if !item.offers(&offer) {
             self.cluster.offer(node, &offer);
         }
         self.write_limits(node);
@@ -172,7 +164,6 @@ impl Intake<'_, '_> {
     }
 
     fn node_gone(&mut self, name: &Name) {
-        self.set_aside.0.remove(&ObjectRef::Node(name.clone()));
         let Some(&node) = self.directory.nodes.get(name) else { return };
         self.cluster.offer(node, &ResourceVec::default());
         let Ok(mut item) = self.cluster.nodes.get_mut(node) else { return };
@@ -181,21 +172,20 @@ impl Intake<'_, '_> {
         }
         item.identity.present = false;
         *item.rules = NodeRules::default();
-        *item.oddities = item.oddities.with_object(&item.identity, &item.rules);
+        *item.flags = item.flags.with_object(&item.identity, &item.rules);
         self.dirty.nodes = true;
         self.dirty.changed_nodes.push(node);
         self.dirty.vacant.push(node);
     }
 
     fn pod_group(&mut self, facts: &PodGroupFacts) {
-        self.set_aside.0.remove(&ObjectRef::PodGroup(facts.key.clone()));
         let Some(&job) = self.directory.jobs.get(&JobKey::Group(facts.key.clone())) else { return };
         let min_resources = facts.min_resources.as_ref().map(|list| self.names.0.of_pods(list));
         let priority = self.priorities.value(facts.priority_class.as_ref()).unwrap_or(0);
         let queue = self.queue_named(facts.queue.as_ref());
         self.move_job(job, queue);
         self.regroup(job, &facts.subgroups);
-        let others_decide = *self.role == Role::Follows;
+        let others_decide = *self.role == Leadership::Follows;
         let Ok(mut item) = self.cluster.jobs.get_mut(job) else { return };
         if !item.identity.present || item.identity.uid != facts.uid || others_decide {
             // Seen for the first time, made anew, or written by the one that leads: what the object
@@ -216,13 +206,7 @@ impl Intake<'_, '_> {
         item.spec.min_quota = facts.min_resources.clone().unwrap_or_default();
         item.spec.wait_ms = facts.wait_ms;
         item.spec.topology.clone_from(&facts.topology);
-        for role in &mut item.counts.roles {
-            role.min = 0;
-        }
-        for (name, min) in &facts.min_task_member {
-            let role = item.counts.role(name);
-            item.counts.roles[usize::from(role)].min = *min;
-        }
+        item.set_role_minimums(&facts.min_task_member);
         self.cluster.settle(Some(job));
         if eases {
             self.terms_changed(job);
@@ -231,14 +215,13 @@ impl Intake<'_, '_> {
 
     /// Others may think differently of what the job holds, without any of it having moved.
     fn terms_changed(&mut self, job: Entity) {
-        let counts = self.cluster.job(job).counts;
+        let counts = self.cluster.job(job).counts();
         if counts.tasks() > counts.pending() {
             self.cluster.log.renumber();
         }
     }
 
     fn pod_group_gone(&mut self, key: &ObjectKey) {
-        self.set_aside.0.remove(&ObjectRef::PodGroup(key.clone()));
         let Some(&job) = self.directory.jobs.get(&JobKey::Group(key.clone())) else { return };
         // Nothing it said holds any more: a scheduler that starts now would not know it either.
         self.move_job(job, self.queue_named(None));
@@ -249,9 +232,7 @@ impl Intake<'_, '_> {
         item.identity.created = TimeMs::default();
         item.identity.announced = None;
         *item.spec = JobSpec::empty(item.spec.queue);
-        for role in &mut item.counts.roles {
-            role.min = 0;
-        }
+        item.set_role_minimums(&[]);
         self.cluster.settle(Some(job));
         self.terms_changed(job);
         self.dirty.vacant.push(job);
@@ -279,7 +260,6 @@ impl Intake<'_, '_> {
     }
 
     fn queue(&mut self, facts: &QueueFacts) {
-        self.set_aside.0.remove(&ObjectRef::Queue(facts.name.clone()));
         let Some(&queue) = self.directory.queues.get(&facts.name) else { return };
         let Ok(mut item) = self.cluster.queues.get_mut(queue) else { return };
         let was_present = std::mem::replace(&mut item.identity.present, true);
@@ -307,7 +287,6 @@ impl Intake<'_, '_> {
     }
 
     fn queue_gone(&mut self, name: &Name) {
-        self.set_aside.0.remove(&ObjectRef::Queue(name.clone()));
         let Some(&queue) = self.directory.queues.get(name) else { return };
         let Ok(mut item) = self.cluster.queues.get_mut(queue) else { return };
         // The root and the default queue exist without an object.
@@ -321,24 +300,20 @@ impl Intake<'_, '_> {
     }
 
     fn priority_class(&mut self, facts: PriorityClassFacts) {
-        self.set_aside.0.remove(&ObjectRef::PriorityClass(facts.name.clone()));
         self.priorities.0.insert(facts.name.clone(), facts);
         self.dirty.priorities = true;
     }
 
     fn priority_class_gone(&mut self, name: &Name) {
-        self.set_aside.0.remove(&ObjectRef::PriorityClass(name.clone()));
         self.dirty.priorities |= self.priorities.0.remove(name).is_some();
     }
 
     fn quota(&mut self, facts: QuotaFacts) {
-        self.set_aside.0.remove(&ObjectRef::Quota(facts.key.clone()));
         let quota = Quota { hard: facts.hard, used: facts.used };
         self.quotas.of.entry(facts.key.namespace).or_default().insert(facts.key.name, quota);
     }
 
     fn quota_gone(&mut self, key: &ObjectKey) {
-        self.set_aside.0.remove(&ObjectRef::Quota(key.clone()));
         let Some(quotas) = self.quotas.of.get_mut(&key.namespace) else { return };
         quotas.remove(&key.name);
         if quotas.is_empty() {
@@ -347,7 +322,6 @@ impl Intake<'_, '_> {
     }
 
     fn domain(&mut self, facts: DomainFacts) {
-        self.set_aside.0.remove(&ObjectRef::Domain(facts.name.clone()));
         let Some(&domain) = self.directory.domains.get(&facts.name) else { return };
         let Ok(mut item) = self.cluster.domains.get_mut(domain) else { return };
         item.spec.facts = Some(facts);
@@ -355,7 +329,6 @@ impl Intake<'_, '_> {
     }
 
     fn domain_gone(&mut self, name: &Name) {
-        self.set_aside.0.remove(&ObjectRef::Domain(name.clone()));
         let Some(&domain) = self.directory.domains.get(name) else { return };
         let Ok(mut item) = self.cluster.domains.get_mut(domain) else { return };
         item.spec.facts = None;

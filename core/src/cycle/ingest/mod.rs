@@ -10,8 +10,8 @@ mod pods;
 mod volumes;
 mod domains;
 mod groups;
-mod neighbours;
-mod kin;
+mod selectors;
+mod default_spread;
 mod budgets;
 mod sweep;
 
@@ -19,9 +19,8 @@ use bevy_ecs::prelude::{Resource, World};
 
 use crate::delta::ClusterDelta;
 
+pub(crate) use default_spread::switch as switch_default_spread;
 pub(crate) use groups::switch as regroup_nodes;
-pub(crate) use intake::SetAside;
-pub(crate) use kin::switch as rejoin_kin;
 pub(crate) use spawn::found;
 
 /// Deltas waiting for the next cycle.
@@ -51,7 +50,7 @@ pub(crate) struct Dirty {
     /// Claims whose pods need another look at them.
     pub(crate) claims: std::collections::BTreeSet<crate::ids::ObjectKey>,
     /// Services and controllers that came, changed or went, by namespace.
-    pub(crate) sets: std::collections::BTreeMap<crate::ids::Name, kin::SetChanges>,
+    pub(crate) sets: std::collections::BTreeMap<crate::ids::Name, default_spread::SetChanges>,
     /// Entities that may have lost their last reference.
     pub(crate) vacant: Vec<bevy_ecs::entity::Entity>,
 }

@@ -4,19 +4,19 @@ use std::num::NonZero;
 
 use bevy_ecs::entity::Entity;
 
+use super::default_spread;
 use super::intake::Intake;
-use super::kin;
-use crate::class::{Asks, ClassId};
+use crate::class::Asks;
 use crate::config::Persistence;
-use crate::cycle::Role;
-use crate::delta::{ObjectRef, Ownership, PodFacts, PodPhase, SubGroupPolicy};
+use crate::cycle::Leadership;
+use crate::delta::{Ownership, PodFacts, PodPhase, SubGroupPolicy};
 use crate::ids::{Name, ObjectKey};
 use crate::reservation::Release;
 use crate::resource::ResourceVec;
 use crate::world::{
-    Affairs, Annotated, Assumed, Assumption, End, GroupRuleId, Guards, JobBackoff, JobKey, Labels,
-    LastTransaction, Membership, Mirror, Moment, Observed, PriorityClasses, Rare, Said, Say,
-    TaskPriority, TaskTraits, Timing, ToldWait, VolumeNeeds,
+    Annotated, Assumed, Assumption, ClassId, Cold, End, GroupRuleId, Guards, JobBackoff, JobKey,
+    Labels, LastTransaction, Membership, Mirror, Observed, OptionTime, PriorityClasses,
+    ReportedWait, Said, Say, TaskCold, TaskPriority, TaskTraits, Timing, VolumeNeeds,
 };
 
 /// Priority of a pod nobody gave one, as in Volcano.
@@ -36,7 +36,6 @@ pub(super) fn job_key(facts: &PodFacts) -> Option<JobKey> {
 
 impl Intake<'_, '_> {
     pub(super) fn pod(&mut self, facts: &PodFacts) {
-        self.set_aside.0.remove(&ObjectRef::Pod(facts.key.clone()));
         let Some(&task) = self.directory.tasks.get(&facts.key) else { return };
         if self.is_old_news(task, facts) {
             return;
@@ -66,7 +65,7 @@ impl Intake<'_, '_> {
             self.join_subgroup(task, job);
         }
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
-            item.affairs.trim();
+            item.cold.trim();
         }
         self.cluster.attach(task);
     }
@@ -79,13 +78,13 @@ impl Intake<'_, '_> {
         group_rule: Option<GroupRuleId>,
         volumes: VolumeNeeds,
     ) -> ClassId {
-        let kin = self.kin_of_pod(facts);
-        let (near, symbols) = (&mut *self.near, &mut *self.symbols);
-        near.learn(&facts.constraints.near);
-        let matched = near.matching(&facts.key.namespace, &facts.labels);
+        let default_spread = self.default_spread_of(facts);
+        let (interpod, symbols) = (&mut *self.interpod, &mut *self.symbols);
+        interpod.learn(&facts.constraints.interpod);
+        let matched = interpod.matching(&facts.key.namespace, &facts.labels);
         let (request, constraints) = (request.clone(), facts.constraints.clone());
-        let asks = Asks { request, constraints, group_rule, matched, volumes, kin };
-        self.classes.intern(asks, near, symbols)
+        let asks = Asks { request, constraints, group_rule, matched, volumes, default_spread };
+        self.classes.intern(asks, interpod, symbols)
     }
 
     /// Takes the task off the members of its job, unless that is the job given.
@@ -119,7 +118,7 @@ impl Intake<'_, '_> {
         if lone {
             self.write_lone_job(job, facts);
         }
-        self.cluster.job_mut(job).counts.role(&facts.role)
+        self.cluster.job_mut(job).join_role(&facts.role)
     }
 
     /// Puts the task into the sub-group the first matching policy of its job makes for it.
@@ -129,8 +128,7 @@ impl Intake<'_, '_> {
         let found = job.spec.subgroups.iter().enumerate().find_map(|(at, policy)| {
             subgroup_values(policy, &task.labels).map(|values| (at as u16, values))
         });
-        task.membership.subgroup =
-            found.map(|(policy, values)| job.counts.subgroup(policy, values));
+        task.membership.subgroup = found.map(|(policy, values)| job.join_subgroup(policy, values));
     }
 
     /// Replaces the policies of a job and sorts its tasks into sub-groups anew.
@@ -144,7 +142,7 @@ impl Intake<'_, '_> {
         }
         let mut item = self.cluster.job_mut(job);
         item.spec.subgroups = policies.to_vec();
-        item.counts.subgroups.clear();
+        item.clear_subgroups();
         for task in members {
             self.join_subgroup(task, job);
             self.cluster.attach(task);
@@ -189,12 +187,12 @@ impl Intake<'_, '_> {
         };
         *item.labels = labels;
         let guards = self.cluster.budgets.guards_of(&facts.key.namespace, &item.labels);
-        if guards != item.affairs.guards {
-            item.affairs.guards = guards;
+        if guards != item.cold.guards {
+            item.cold.guards = guards;
         }
-        let owner = kin::owner_that_counts(facts);
-        if owner != item.affairs.owner.as_ref() {
-            item.affairs.owner = owner.cloned();
+        let owner = default_spread::owner_that_counts(facts);
+        if owner != item.cold.owner.as_ref() {
+            item.cold.owner = owner.cloned();
         }
         item.identity.created = facts.created;
         item.identity.index = trailing_number(&facts.key.name).unwrap_or(0);
@@ -227,21 +225,21 @@ impl Intake<'_, '_> {
             matches!(item.assumed.0, Some(Assumption::Binding(_))) && observed.node.is_some();
         item.assumed.0 = item.assumed.0.filter(|&assumption| stands(assumption, &observed));
         if item.assumed.0.is_none() {
-            item.timing.answer_by = Moment::NONE;
+            item.timing.answer_by = OptionTime::NONE;
         }
         let leaves = observed.deleting && observed.node.is_some();
         let leaves = leaves || item.assumed.0 == Some(Assumption::Evicting);
         let since = item.timing.leaving.get().unwrap_or(self.now.0);
         item.timing.leaving = leaves.then_some(since).into();
         item.timing.stuck &= leaves;
-        let (before, mut mirror) = (item.affairs.said, item.affairs.mirror);
+        let (before, mut mirror) = (item.cold.said, item.cold.mirror);
         let mut news = mirrored(&mut mirror, &before, &said, first_sight);
-        if (said, mirror) != (before, item.affairs.mirror) {
-            (item.affairs.said, item.affairs.mirror) = (said, mirror);
+        if (said, mirror) != (before, item.cold.mirror) {
+            (item.cold.said, item.cold.mirror) = (said, mirror);
         }
-        if *self.role == Role::Follows {
+        if *self.role == Leadership::Follows {
             // Another one decides: what it has written of the pod counts, and nothing else.
-            news = News::ALL;
+            news = Observation::ALL;
             item.assumed.0 = None;
         }
         let held = item
@@ -253,7 +251,7 @@ impl Intake<'_, '_> {
         let job = item.membership.job.filter(|_| confirmed);
         let kept =
             |node: Entity| item.assumed.0.is_some() || held.is_some_and(|it| it.node == node);
-        let end = item.affairs.nomination.0.and_then(|record| {
+        let end = item.cold.nomination.0.and_then(|record| {
             let withdrawn = Some(End::Released(Release::Withdrawn));
             end_of(record.node, &observed).or(withdrawn.filter(|_| !kept(record.node)))
         });
@@ -301,21 +299,20 @@ impl Intake<'_, '_> {
         *item.observed = Observed::default();
         *item.assumed = Assumed(None);
         *item.timing = Timing::default();
-        forget_words(&mut item.affairs);
-        if item.affairs.last != LastTransaction::default() || item.affairs.said != Said::default() {
-            (item.affairs.last, item.affairs.said) = (LastTransaction(None), Said::default());
+        forget_words(&mut item.cold);
+        if item.cold.last != LastTransaction::default() || item.cold.said != Said::default() {
+            (item.cold.last, item.cold.said) = (LastTransaction(None), Said::default());
         }
     }
 
     pub(super) fn pod_gone(&mut self, key: &ObjectKey) {
-        self.set_aside.0.remove(&ObjectRef::Pod(key.clone()));
         let Some(&task) = self.directory.tasks.get(key) else { return };
         self.dirty.vacant.extend(self.cluster.task(task).home());
         self.cluster.detach(task);
         self.leave_job_unless(task, None);
         self.forget_pod(task);
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
-        item.affairs.guards = Guards::default();
+        item.cold.guards = Guards::default();
         self.drop_claims(task);
         self.dirty.vacant.push(task);
     }
@@ -377,7 +374,7 @@ pub(super) fn give_up(mut intake: Intake<'_, '_>) {
             _ => true,
         };
         let persistence = cluster.reservations.rules.persistence;
-        let held = reserved(item.observed, item.affairs.said, News::ALL, persistence);
+        let held = reserved(item.observed, item.cold.said, Observation::ALL, persistence);
         let said = held.map(|held| Assumption::Pipelined(held.node)).filter(there);
         if item.assumed.0 != said {
             intake.dirty.vacant.extend(item.home());
@@ -388,40 +385,40 @@ pub(super) fn give_up(mut intake: Intake<'_, '_>) {
             }
         }
         if let Ok(mut item) = cluster.tasks.get_mut(task) {
-            forget_words(&mut item.affairs);
-            item.affairs.trim();
-            item.timing.answer_by = Moment::NONE;
+            forget_words(&mut item.cold);
+            item.cold.trim();
+            item.timing.answer_by = OptionTime::NONE;
         }
     }
     for mut job in &mut cluster.jobs {
-        cluster.agenda.note(job.entity);
+        cluster.active_jobs.note(job.entity);
         job.identity.announced = None;
         *job.backoff = JobBackoff::default();
     }
 }
 
 /// Forgets what was told of a pod and what it was asked to say.
-fn forget_words(affairs: &mut Rare<Affairs>) {
-    if affairs.told != ToldWait::default() || affairs.mirror != Mirror::default() {
-        (affairs.told, affairs.mirror) = (ToldWait::default(), Mirror::default());
+fn forget_words(cold: &mut Cold<TaskCold>) {
+    if cold.told != ReportedWait::default() || cold.mirror != Mirror::default() {
+        (cold.told, cold.mirror) = (ReportedWait::default(), Mirror::default());
     }
 }
 
 /// What is new about the mirrors of a reservation in its pod.
 #[derive(Clone, Copy)]
-struct News {
+struct Observation {
     nominated: bool,
     annotated: bool,
 }
 
-impl News {
+impl Observation {
     /// Whatever the pod says.
     const ALL: Self = Self { nominated: true, annotated: true };
 }
 
 /// Compares what the pod says of its reservation with what it said before, and with what it was asked
 /// to say: until that is seen, whatever comes is older than our own wish and no news.
-fn mirrored(mirror: &mut Mirror, before: &Said, said: &Said, first: bool) -> News {
+fn mirrored(mirror: &mut Mirror, before: &Said, said: &Said, first: bool) -> Observation {
     let (asked_node, asked_notes) = (mirror.nominated, mirror.annotated);
     if asked_node == Say::This(said.nominated) {
         mirror.nominated = Say::Anything;
@@ -431,7 +428,7 @@ fn mirrored(mirror: &mut Mirror, before: &Said, said: &Said, first: bool) -> New
     }
     let changed_node = first || said.nominated != before.nominated;
     let changed_notes = first || said.annotated != before.annotated;
-    News {
+    Observation {
         nominated: asked_node == Say::Anything && changed_node,
         annotated: asked_notes == Say::Anything && changed_notes,
     }
@@ -442,7 +439,7 @@ fn mirrored(mirror: &mut Mirror, before: &Said, said: &Said, first: bool) -> New
 fn reserved(
     observed: &Observed,
     said: Said,
-    news: News,
+    news: Observation,
     persistence: Persistence,
 ) -> Option<Annotated> {
     let waits =

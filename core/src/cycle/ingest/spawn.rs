@@ -5,17 +5,9 @@ use bevy_ecs::prelude::World;
 
 use super::Dirty;
 use super::domains::Finders;
-use crate::delta::{ClusterDelta, DomainMember, PodFacts};
-use crate::ids::{Name, ObjectKey, TimeMs};
-use crate::near::Neighbours;
-use crate::world::{
-    Affairs, Allocatable, Assumed, Attachments, Directory, DomainPath, DomainSpec, DomainSpot,
-    DomainTotals, Idle, JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobKey,
-    JobMembers, JobOverdue, JobSpec, JobStake, JobVerdict, Labels, Membership, NodeIdentity,
-    NodePlace, NodeRules, NodeTails, Observed, Oddities, Pipelined, QueueDeserved, QueueIdentity,
-    QueueSpec, QueueTerms, QueueUse, Rare, Releasing, Request, TaskIdentity, TaskPriority,
-    TaskTraits, Tenants, Timing, Unasked, Used,
-};
+use crate::delta::{ClusterDelta, DomainMember, Facts, PodFacts};
+use crate::ids::{Name, ObjectKey};
+use crate::world::{Directory, Domain, Job, JobKey, Node, Queue, QueueIdentity, Task};
 
 /// Name of the queue every path ends in.
 pub(crate) const ROOT_QUEUE: &str = "root";
@@ -57,21 +49,21 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn mention(&mut self, delta: &ClusterDelta) {
         match delta {
-            ClusterDelta::Node(facts) => drop(self.node(&facts.name)),
-            ClusterDelta::Pod(facts) => self.pod(facts),
-            ClusterDelta::PodGroup(facts) => {
+            ClusterDelta::Set(Facts::Node(facts)) => drop(self.node(&facts.name)),
+            ClusterDelta::Set(Facts::Pod(facts)) => self.pod(facts),
+            ClusterDelta::Set(Facts::PodGroup(facts)) => {
                 self.job(&JobKey::Group(facts.key.clone()));
                 if let Some(queue) = &facts.queue {
                     self.queue(queue);
                 }
             }
-            ClusterDelta::Queue(facts) => {
+            ClusterDelta::Set(Facts::Queue(facts)) => {
                 self.queue(&facts.name);
                 if let Some(parent) = &facts.parent {
                     self.queue(parent);
                 }
             }
-            ClusterDelta::Domain(facts) => {
+            ClusterDelta::Set(Facts::Domain(facts)) => {
                 self.domain(&facts.name);
                 for member in &facts.members {
                     if let DomainMember::Domain(child) = member {
@@ -102,20 +94,7 @@ impl Maker<'_> {
         let world = &mut *self.world;
         *self.directory.nodes.entry_ref(name).or_insert_with(|| {
             world.resource_mut::<Dirty>().nodes = true;
-            let identity = NodeIdentity { name: name.clone(), present: false };
-            let room = (
-                Allocatable::default(),
-                Idle::default(),
-                Used::default(),
-                Releasing::default(),
-                Pipelined::default(),
-                NodeTails::default(),
-                Unasked::default(),
-            );
-            let place = (NodePlace::default(), Tenants::default(), DomainPath::default());
-            let around = (Neighbours::default(), Attachments::default());
-            let rules = (NodeRules::default(), Oddities::ABSENT, around);
-            let node = world.spawn((identity, rules, room, place)).id();
+            let node = world.spawn(Node::columns(name.clone())).id();
             // Merely mentioned by a pod that does not take or hold room on it, it goes again.
             world.resource_mut::<Dirty>().vacant.push(node);
             node
@@ -124,20 +103,7 @@ impl Maker<'_> {
 
     fn task(&mut self, key: &ObjectKey) {
         let world = &mut *self.world;
-        self.directory.tasks.get_or_make(key, |key| {
-            let identity = TaskIdentity {
-                key,
-                uid: Name::default(),
-                version: None,
-                created: TimeMs::default(),
-                index: 0,
-            };
-            let facts = (identity, TaskTraits::default(), TaskPriority::default());
-            let place = (Membership::default(), Labels::default());
-            let state = (Observed::default(), Assumed::default(), Timing::default());
-            let affairs = Rare::<Affairs>::default();
-            world.spawn((facts, Request::default(), place, state, affairs)).id()
-        });
+        self.directory.tasks.get_or_make(key, |key| world.spawn(Task::columns(key)).id());
     }
 
     fn job(&mut self, key: &JobKey) {
@@ -146,41 +112,22 @@ impl Maker<'_> {
             return;
         }
         let default = self.queue(&DEFAULT_QUEUE.into());
-        let identity = JobIdentity {
-            key: key.clone(),
-            uid: Name::default(),
-            created: TimeMs::default(),
-            present: false,
-            announced: None,
-        };
-        let tallies = (JobCounts::default(), JobAllocated::default(), JobMembers::default());
-        let account = (JobStake::default(), JobOverdue::default());
-        let state = (JobVerdict::default(), JobBackoff::default(), JobEvictions::default());
-        let job = self.world.spawn((identity, JobSpec::empty(default), tallies, account, state));
-        self.directory.jobs.insert(key.clone(), job.id());
+        let job = self.world.spawn(Job::columns(key.clone(), default)).id();
+        self.directory.jobs.insert(key.clone(), job);
     }
 
     fn queue(&mut self, name: &Name) -> Entity {
         let world = &mut *self.world;
         *self.directory.queues.entry_ref(name).or_insert_with(|| {
             world.resource_mut::<Dirty>().queues = true;
-            let identity = QueueIdentity {
-                name: name.clone(),
-                uid: name.clone(),
-                created: TimeMs::default(),
-                present: false,
-            };
-            let state = (QueueUse::default(), QueueDeserved::default(), QueueTerms::default());
-            world.spawn((identity, QueueSpec::default(), state)).id()
+            world.spawn(Queue::columns(name.clone())).id()
         })
     }
 
     fn domain(&mut self, name: &Name) {
         let world = &mut *self.world;
         self.directory.domains.entry_ref(name).or_insert_with(|| {
-            let spec = DomainSpec { name: name.clone(), facts: None };
-            let derived = (DomainSpot::default(), DomainTotals::default());
-            world.spawn((spec, derived, Finders::default())).id()
+            world.spawn((Domain::columns(name.clone()), Finders::default())).id()
         });
     }
 }

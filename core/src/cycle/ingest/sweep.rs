@@ -5,19 +5,19 @@ use std::cmp::Ordering;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::World;
 
-use super::Dirty;
-use super::intake::{Intake, SetAside};
+use super::intake::Intake;
 use super::pods::resolve_priority;
 use super::spawn::ROOT_QUEUE;
-use super::{domains, groups, kin, neighbours, volumes};
-use crate::class::{ClassId, Classes, Rankings};
+use super::{Dirty, default_spread, domains, groups, selectors, volumes};
+use crate::class::Classes;
 use crate::delta::ObjectRef;
-use crate::evict::Hopeless;
+use crate::evict::InfeasibleCache;
 use crate::ids::Name;
+use crate::ranking::Rankings;
 use crate::resource::Format;
 use crate::world::{
-    ChangeLog, Directory, JobIdentity, JobMembers, JobSpec, Membership, NodeIdentity, NodePlace,
-    QueueIdentity, QueueSpec, QueueUse, TaskIdentity, Tenants,
+    ChangeLog, ClassId, Directory, JobIdentity, JobMembers, JobSpec, Membership, NodeIdentity,
+    NodePlace, QueueIdentity, QueueSpec, SetAside, TaskIdentity, clear_usage, is_vacant,
 };
 
 pub(super) fn sweep(world: &mut World) {
@@ -30,9 +30,10 @@ pub(super) fn sweep(world: &mut World) {
     for entity in std::mem::take(&mut dirty.vacant) {
         remove_if_vacant(world, entity, &mut dirty);
     }
-    kin::look_again(world, &mut dirty);
-    let scope = if dirty.namespaces { neighbours::Scope::All } else { neighbours::Scope::Fresh };
-    neighbours::settle(world, scope);
+    default_spread::look_again(world, &mut dirty);
+    let scope =
+        if dirty.namespaces { selectors::MatchScope::All } else { selectors::MatchScope::Fresh };
+    selectors::settle(world, scope);
     if dirty.queues {
         settle_queues(world);
     }
@@ -62,7 +63,7 @@ fn drop_unused_classes(world: &mut World) {
     let gone = world.resource_mut::<Classes>().keep_only(in_use.into_iter());
     for class in gone {
         world.resource_mut::<Rankings>().forget(class);
-        world.resource_mut::<Hopeless>().forget(class);
+        world.resource_mut::<InfeasibleCache>().forget(class);
     }
 }
 
@@ -85,9 +86,8 @@ fn remove_if_vacant(world: &mut World, entity: Entity, dirty: &mut Dirty) {
             world.despawn(entity);
             dirty.queues |= queue.is_some_and(|queue| is_only_mentioned(world, queue));
         }
-    } else if let (Some(node), Some(tenants)) = (item.get::<NodeIdentity>(), item.get::<Tenants>())
-    {
-        if !node.present && tenants.0 == 0 {
+    } else if let Some(node) = item.get::<NodeIdentity>() {
+        if !node.present && is_vacant(item) {
             let name = node.name.clone();
             world.resource_mut::<Directory>().nodes.remove(&name);
             world.despawn(entity);
@@ -129,9 +129,7 @@ pub(super) fn natural_order(a: &str, b: &str) -> Ordering {
     loop {
         let (a_text, a_digits, a_after) = split(a_rest);
         let (b_text, b_digits, b_after) = split(b_rest);
-        let digits =
-            |d: &str| (d.trim_start_matches('0').len(), d.trim_start_matches('0').to_owned());
-        let step = a_text.cmp(b_text).then_with(|| digits(a_digits).cmp(&digits(b_digits)));
+        let step = a_text.cmp(b_text).then_with(|| by_value(a_digits, b_digits));
         if step != Ordering::Equal {
             return step;
         }
@@ -141,6 +139,12 @@ pub(super) fn natural_order(a: &str, b: &str) -> Ordering {
         }
         (a_rest, b_rest) = (a_after, b_after);
     }
+}
+
+/// Compares runs of digits of any length as numbers: without leading zeros, the longer is larger.
+fn by_value(a: &str, b: &str) -> Ordering {
+    let (a, b) = (a.trim_start_matches('0'), b.trim_start_matches('0'));
+    a.len().cmp(&b.len()).then_with(|| a.cmp(b))
 }
 
 /// A run of other characters, a run of digits, and what follows.
@@ -185,9 +189,7 @@ pub(crate) fn settle_queues(world: &mut World) {
     let mut faults: Vec<(Name, Option<String>)> = Vec::new();
     for Placing { queue, parent, fault } in parents {
         let Ok(mut item) = world.get_entity_mut(queue) else { continue };
-        if let Some(mut usage) = item.get_mut::<QueueUse>() {
-            *usage = QueueUse::default();
-        }
+        clear_usage(&mut item);
         if let Some(mut spec) = item.get_mut::<QueueSpec>() {
             spec.parent = parent;
             spec.fault.clone_from(&fault);
@@ -313,6 +315,8 @@ fn drop_unneeded_queues(world: &mut World) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -320,5 +324,26 @@ mod tests {
         let mut names = ["n10", "n2", "n1", "a", "n02", "n1b", "n1a10", "n1a9", ""];
         names.sort_by(|a, b| natural_order(a, b));
         assert_eq!(names, ["", "a", "n1", "n1a9", "n1a10", "n1b", "n02", "n2", "n10"]);
+    }
+
+    /// A name in pieces that compare by themselves: texts, and numbers as length and digits.
+    fn pieces(name: &str) -> Vec<(String, usize, String)> {
+        let mut pieces = Vec::new();
+        let mut rest = name;
+        while !rest.is_empty() {
+            let (text, digits, after) = split(rest);
+            let digits = digits.trim_start_matches('0').to_owned();
+            pieces.push((text.to_owned(), digits.len(), digits));
+            rest = after;
+        }
+        pieces
+    }
+
+    proptest! {
+        #[test]
+        fn natural_order_is_the_order_of_the_pieces(a in "[0-2a-]{0,8}", b in "[0-2a-]{0,8}") {
+            let naive = pieces(&a).cmp(&pieces(&b)).then_with(|| a.cmp(&b));
+            prop_assert_eq!(natural_order(&a, &b), naive);
+        }
     }
 }

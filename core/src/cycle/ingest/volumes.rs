@@ -8,13 +8,12 @@ use bevy_ecs::prelude::{In, World};
 
 use super::Dirty;
 use super::intake::Intake;
-use crate::delta::{ClaimFacts, ObjectRef, PodFacts, StorageClassFacts, VolumeFacts};
+use crate::delta::{ClaimFacts, PodFacts, StorageClassFacts, VolumeFacts};
 use crate::ids::{Name, ObjectKey};
 use crate::world::{Choice, Claimant, Cluster, Pick, Resolved, TaskStatus, TaskVolumes, holds};
 
 impl Intake<'_, '_> {
     pub(super) fn volume(&mut self, name: &Name, facts: Option<VolumeFacts>) {
-        self.set_aside.0.remove(&ObjectRef::Volume(name.clone()));
         if let Some(claims) = self.cluster.volumes.known.set_volume(name, facts) {
             self.dirty.volumes = true;
             self.dirty.claims.extend(claims);
@@ -22,7 +21,6 @@ impl Intake<'_, '_> {
     }
 
     pub(super) fn claim(&mut self, key: &ObjectKey, facts: Option<ClaimFacts>) {
-        self.set_aside.0.remove(&ObjectRef::Claim(key.clone()));
         if self.cluster.volumes.known.set_claim(key, facts) {
             self.dirty.volumes = true;
             self.dirty.claims.insert(key.clone());
@@ -30,13 +28,11 @@ impl Intake<'_, '_> {
     }
 
     pub(super) fn storage_class(&mut self, name: &Name, facts: Option<StorageClassFacts>) {
-        self.set_aside.0.remove(&ObjectRef::StorageClass(name.clone()));
         let claims = self.cluster.volumes.known.set_class(name, facts);
         self.dirty.claims.extend(claims);
     }
 
     pub(super) fn csi_node(&mut self, name: &Name, limits: Option<Vec<(Name, u32)>>) {
-        self.set_aside.0.remove(&ObjectRef::CsiNode(name.clone()));
         self.cluster.volumes.known.set_limits(name, limits);
         if let Some(&node) = self.directory.nodes.get(name) {
             self.write_limits(node);
@@ -47,21 +43,16 @@ impl Intake<'_, '_> {
     pub(super) fn write_limits(&mut self, node: Entity) {
         let Ok(mut item) = self.cluster.nodes.get_mut(node) else { return };
         let limits = self.cluster.volumes.known.limits(&item.identity.name);
-        let mut attachments = item.attachments.clone();
-        attachments.0.iter_mut().for_each(|entry| entry.limit = None);
-        for (driver, limit) in limits {
-            attachments.entry(self.symbols.intern(driver)).limit = Some(*limit);
-        }
-        attachments.prune();
-        if *item.attachments != attachments {
-            *item.attachments = attachments;
+        let symbols = &mut self.symbols;
+        let limits = limits.iter().map(|(driver, limit)| (symbols.intern(driver), *limit));
+        if item.set_attach_limits(limits) {
             self.cluster.log.touch(item.place.row);
         }
     }
 
     /// Notes which claims a pod has, and looks at them.
     pub(super) fn pod_claims(&mut self, task: Entity, facts: &PodFacts) -> Resolved {
-        let before = &self.cluster.task(task).affairs.volumes;
+        let before = &self.cluster.task(task).cold.volumes;
         if before.claims.is_empty() && facts.claims.is_empty() {
             return Resolved::default();
         }
@@ -76,7 +67,7 @@ impl Intake<'_, '_> {
         let claimant = Claimant { pod: &facts.key, uid: &facts.uid, claims: &facts.claims };
         let resolved = self.cluster.volumes.resolve(claimant);
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
-            item.affairs.volumes.claims.clone_from(&facts.claims);
+            item.cold.volumes.claims.clone_from(&facts.claims);
         }
         resolved
     }
@@ -84,13 +75,13 @@ impl Intake<'_, '_> {
     /// The pod has none of its claims any more.
     pub(super) fn drop_claims(&mut self, task: Entity) {
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
-        if item.affairs.volumes.is_nothing() {
+        if item.cold.volumes.is_nothing() {
             return;
         }
-        let claims = std::mem::take(&mut item.affairs.volumes.claims);
+        let claims = std::mem::take(&mut item.cold.volumes.claims);
         let namespace = item.identity.key.namespace.clone();
-        self.dirty.volumes |= !item.affairs.volumes.picks.is_empty();
-        item.affairs.volumes.picks.clear();
+        self.dirty.volumes |= !item.cold.volumes.picks.is_empty();
+        item.cold.volumes.picks.clear();
         for claim in claims {
             let key = ObjectKey::new(namespace.clone(), claim.name);
             self.cluster.volumes.known.remove_user(&key, task);
@@ -111,10 +102,10 @@ impl Intake<'_, '_> {
         let rules = self.classes.get(item.membership.class).volumes.clone();
         // A volume of a driver is something asked for, as in Volcano.
         item.traits.best_effort &= resolved.needs.attach.is_empty();
-        if resolved == Resolved::default() && item.affairs.volumes.is_nothing() {
+        if resolved == Resolved::default() && item.cold.volumes.is_nothing() {
             return;
         }
-        let volumes = &mut item.affairs.volumes;
+        let volumes = &mut item.cold.volumes;
         self.dirty.volumes |= !volumes.picks.is_empty() || !resolved.open.is_empty();
         // What it holds stays with the claim it is for; the rest is free when the stock is taken in.
         let pick = |claim: &Name| {
@@ -136,13 +127,13 @@ impl Intake<'_, '_> {
     fn reclass(&mut self, task: Entity) {
         let Ok(item) = self.cluster.tasks.get(task) else { return };
         let (key, uid) = (item.identity.key.clone(), item.identity.uid.clone());
-        let (claims, class) = (item.affairs.volumes.claims.clone(), item.membership.class);
+        let (claims, class) = (item.cold.volumes.claims.clone(), item.membership.class);
         let request = item.whole_request();
         let resolved =
             self.cluster.volumes.resolve(Claimant { pod: &key, uid: &uid, claims: &claims });
         let needs = resolved.needs.clone();
-        let (near, symbols) = (&mut *self.near, &mut *self.symbols);
-        let class = self.classes.with_volumes(class, needs, near, symbols);
+        let (interpod, symbols) = (&mut *self.interpod, &mut *self.symbols);
+        let class = self.classes.with_volumes(class, needs, interpod, symbols);
         self.cluster.detach(task);
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
             item.membership.class = class;
@@ -203,19 +194,19 @@ fn give_again(
     numbers: &BTreeMap<Name, u32>,
 ) {
     let Ok(mut item) = cluster.tasks.get_mut(task) else { return };
-    let picks = std::mem::take(&mut item.affairs.volumes.picks);
+    let picks = std::mem::take(&mut item.cold.volumes.picks);
     let former = |pick: &Pick| match pick {
         Pick::Found(item) => numbers.get(&before[*item as usize]).map(|&n| Pick::Found(n)),
         other => Some(*other),
     };
-    let wishes = item.affairs.volumes.open.len();
+    let wishes = item.cold.volumes.open.len();
     let waits = item.status().0 == TaskStatus::Pipelined;
     let kept: Option<Vec<Pick>> = picks.iter().map(former).collect();
     match kept.filter(|kept| kept.len() == wishes && cluster.volumes.are_free(kept)) {
         Some(kept) => cluster.repick(task, Choice::Former(&kept)),
         None if waits => cluster.repick(task, Choice::Best),
         // It was sent off with what it had: nothing else is promised to it.
-        None => cluster.repick(task, Choice::Former(&vec![Pick::Nothing; wishes])),
+        None => cluster.repick(task, Choice::Former(&vec![Pick::Empty; wishes])),
     }
 }
 
@@ -224,8 +215,8 @@ fn holders(cluster: &Cluster<'_, '_>) -> Vec<(bool, ObjectKey, Entity)> {
     let waiting = cluster.volumes.known.waiting_users().into_iter();
     let mut holders: Vec<_> = waiting
         .filter_map(|task| cluster.tasks.get(task).ok())
-        .filter(|task| task.affairs.volumes.has_wishes())
-        .filter(|task| holds(task.status().0) || !task.affairs.volumes.picks.is_empty())
+        .filter(|task| task.cold.volumes.has_wishes())
+        .filter(|task| holds(task.status().0) || !task.cold.volumes.picks.is_empty())
         .map(|task| {
             let waits = task.status().0 == TaskStatus::Pipelined;
             (waits, task.identity.key.clone(), task.entity)
@@ -241,9 +232,10 @@ mod tests {
 
     use super::*;
     use crate::class::Classes;
-    use crate::config::{PipelineConfig, SchedulerConfig, Tuning};
-    use crate::delta::{AccessModes, ClusterDelta};
+    use crate::config::{PipelineConfig, Tuning};
+    use crate::delta::{AccessModes, ClusterDelta, ObjectRef};
     use crate::ids::TimeMs;
+    use crate::policy::SchedulerConfig;
     use crate::scheduler::Scheduler;
     use crate::statement::tests::{claim, claimant, storage};
 
@@ -260,7 +252,7 @@ mod tests {
         scheduler.feed(deltas);
         scheduler.run_cycle(TimeMs(0));
         let mut world = scheduler.into_world();
-        assert_eq!(crate::world::audit(&mut world), Vec::<String>::new());
+        assert_eq!(crate::inspect::audit(&mut world), Vec::<String>::new());
         let mut tasks = world.query::<&crate::world::Membership>();
         let mut used: Vec<_> = tasks.iter(&world).map(|member| member.class).collect();
         used.sort_unstable();
@@ -290,7 +282,7 @@ mod tests {
         let mut deltas = pods_with_own_claims(AccessModes::ONCE_POD);
         deltas.push(claimant("second", "own-0"));
         assert_eq!(classes(deltas.clone()), 2);
-        deltas.push(ClusterDelta::PodGone(ObjectKey::new("default", "second")));
+        deltas.push(ClusterDelta::Gone(ObjectRef::Pod(ObjectKey::new("default", "second"))));
         assert_eq!(classes(deltas), 1);
     }
 

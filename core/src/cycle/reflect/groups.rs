@@ -6,15 +6,15 @@
 
 use bevy_ecs::entity::Entity;
 
-use crate::cycle::drive::Scene;
 use crate::delta::GroupPhase;
 use crate::intent::Intent;
+use crate::place::Session;
 use crate::status::{self, Condition, ConditionKind, GroupReport};
 use crate::verdict::{Reason, Verdict};
 use crate::world::{JobKey, JobReadOnlyItem, JobVerdict, TaskStatus};
 
 /// What is new about a job.
-struct News {
+struct GroupChange {
     job: Entity,
     phase: GroupPhase,
     /// Set for jobs of which nothing waits; actions speak of the others.
@@ -23,15 +23,15 @@ struct News {
     report: Option<GroupReport>,
 }
 
-pub(super) fn reflect(scene: &mut Scene<'_, '_>) {
+pub(super) fn reflect(session: &mut Session<'_, '_>) {
     let mut news = Vec::new();
-    for job in scene.cluster.open_jobs() {
-        news.extend(news_of(scene, &scene.cluster.job(job)));
+    for job in session.cluster.open_jobs() {
+        news.extend(news_of(session, &session.cluster.job(job)));
     }
-    news.sort_by_cached_key(|news| scene.cluster.job(news.job).identity.key.clone());
-    for News { job, phase, verdict, report } in news {
-        scene.cluster.set_phase(job, phase);
-        let mut item = scene.cluster.job_mut(job);
+    news.sort_by_cached_key(|news| session.cluster.job(news.job).identity.key.clone());
+    for GroupChange { job, phase, verdict, report } in news {
+        session.cluster.set_phase(job, phase);
+        let mut item = session.cluster.job_mut(job);
         if let Some(verdict) = verdict {
             *item.verdict = verdict;
         }
@@ -39,34 +39,34 @@ pub(super) fn reflect(scene: &mut Scene<'_, '_>) {
         item.identity.announced = Some((phase, report.clone()));
         if let (JobKey::Group(key), true) = (&item.identity.key, item.identity.present) {
             let intent = Intent::GroupStatus { group: key.clone(), phase, report };
-            scene.outcome.0.intents.push(intent);
+            session.outcome.0.intents.push(intent);
         }
     }
 }
 
-fn news_of(scene: &Scene<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> Option<News> {
-    let idle = job.counts.waiting() == 0;
-    let verdict = idle.then(|| JobVerdict(missing(scene, job)));
-    let standing = standing(scene, job, verdict.as_ref().unwrap_or(job.verdict).0.as_ref());
-    let phase = phase_of(scene, job, standing);
+fn news_of(session: &Session<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> Option<GroupChange> {
+    let idle = job.counts().waiting() == 0;
+    let verdict = idle.then(|| JobVerdict(missing(session, job)));
+    let standing = standing(session, job, verdict.as_ref().unwrap_or(job.verdict).0.as_ref());
+    let phase = phase_of(session, job, standing);
     let known = verdict.as_ref().is_none_or(|verdict| verdict == job.verdict);
     let told = is_told(job, phase, standing);
     if known && told && phase == job.spec.phase {
         return None;
     }
     let report = (!told).then(|| report_of(job, standing));
-    Some(News { job: job.entity, phase, verdict, report })
+    Some(GroupChange { job: job.entity, phase, verdict, report })
 }
 
 /// What a job of which nothing waits lacks: pods that do not exist, unless it has ended.
-fn missing(scene: &Scene<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> Option<Verdict> {
-    let over = phase_of(scene, job, Standing::Kept) == GroupPhase::Completed;
-    if over || !job.identity.present { None } else { scene.policies.job_valid(job).err() }
+fn missing(session: &Session<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> Option<Verdict> {
+    let over = phase_of(session, job, GroupStanding::Kept) == GroupPhase::Completed;
+    if over || !job.identity.present { None } else { session.policies.job_valid(job).err() }
 }
 
 /// How a gang stands, for its condition.
 #[derive(Clone, Copy)]
-enum Standing<'a> {
+enum GroupStanding<'a> {
     /// It has no pods, or they name a group that does not exist.
     Empty,
     /// Enough of it has a place.
@@ -78,38 +78,39 @@ enum Standing<'a> {
 }
 
 fn standing<'a>(
-    scene: &Scene<'_, '_>,
+    session: &Session<'_, '_>,
     job: &JobReadOnlyItem<'_, '_>,
     verdict: Option<&'a Verdict>,
-) -> Standing<'a> {
-    let counts = job.counts;
+) -> GroupStanding<'a> {
+    let counts = job.counts();
     if counts.tasks() == 0 || !job.identity.present {
-        return Standing::Empty;
+        return GroupStanding::Empty;
     }
     // Without the gang plugin every job may start; it still has its minimum.
-    if counts.ready() >= job.spec.min_available && scene.policies.job_ready(job) {
-        return Standing::Ready;
+    if counts.ready() >= job.spec.min_available && session.policies.job_ready(job) {
+        return GroupStanding::Ready;
     }
     let leaving = counts.waiting() == 0
         && counts.total[TaskStatus::Releasing as usize] > 0
-        && scheduled(scene, job) >= job.spec.min_available;
+        && scheduled(session, job) >= job.spec.min_available;
     match verdict {
-        Some(verdict) if !leaving => Standing::Stuck(verdict),
-        _ => Standing::Kept,
+        Some(verdict) if !leaving => GroupStanding::Stuck(verdict),
+        _ => GroupStanding::Kept,
     }
 }
 
 /// The phase of a job by where its tasks stand and why it waits.
 fn phase_of(
-    scene: &Scene<'_, '_>,
+    session: &Session<'_, '_>,
     job: &JobReadOnlyItem<'_, '_>,
-    standing: Standing<'_>,
+    standing: GroupStanding<'_>,
 ) -> GroupPhase {
-    let counts = job.counts;
-    if matches!(standing, Standing::Stuck(_)) && counts.total[TaskStatus::Running as usize] > 0 {
+    let counts = job.counts();
+    if matches!(standing, GroupStanding::Stuck(_)) && counts.total[TaskStatus::Running as usize] > 0
+    {
         return GroupPhase::Unknown;
     }
-    let scheduled = scheduled(scene, job);
+    let scheduled = scheduled(session, job);
     if scheduled > 0 && scheduled >= job.spec.min_available {
         let ended = counts.count(&[TaskStatus::Failed, TaskStatus::Succeeded]);
         return if scheduled == ended { GroupPhase::Completed } else { GroupPhase::Running };
@@ -121,32 +122,36 @@ fn phase_of(
 }
 
 /// Tasks that are on a node or were: a task that is leaving counts only if it has one.
-fn scheduled(scene: &Scene<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> u32 {
+fn scheduled(session: &Session<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> u32 {
     use TaskStatus::{Bound, Failed, Releasing, Running, Succeeded};
-    let settled = job.counts.count(&[Running, Bound, Failed, Succeeded]);
-    if job.counts.total[Releasing as usize] == 0 {
+    let settled = job.counts().count(&[Running, Bound, Failed, Succeeded]);
+    if job.counts().total[Releasing as usize] == 0 {
         return settled;
     }
     let leaving = job.members.0.iter().filter(|&&task| {
-        let (status, node) = scene.cluster.task(task).status();
+        let (status, node) = session.cluster.task(task).status();
         status == Releasing && node.is_some()
     });
     settled + leaving.count() as u32
 }
 
 /// Does the outside know all of this, numbers in the message aside?
-fn is_told(job: &JobReadOnlyItem<'_, '_>, phase: GroupPhase, standing: Standing<'_>) -> bool {
+fn is_told(job: &JobReadOnlyItem<'_, '_>, phase: GroupPhase, standing: GroupStanding<'_>) -> bool {
     let Some((told_phase, told)) = &job.identity.announced else { return false };
     *told_phase == phase
         && (told.running, told.succeeded, told.failed) == counters(job)
         && is_of_class(job, &told.conditions, standing)
 }
 
-fn is_of_class(job: &JobReadOnlyItem<'_, '_>, told: &[Condition], standing: Standing<'_>) -> bool {
+fn is_of_class(
+    job: &JobReadOnlyItem<'_, '_>,
+    told: &[Condition],
+    standing: GroupStanding<'_>,
+) -> bool {
     match (standing, told) {
-        (Standing::Kept, _) | (Standing::Empty, []) => true,
-        (Standing::Ready, [one]) => one.kind == ConditionKind::Scheduled,
-        (Standing::Stuck(verdict), [one]) => {
+        (GroupStanding::Kept, _) | (GroupStanding::Empty, []) => true,
+        (GroupStanding::Ready, [one]) => one.kind == ConditionKind::Scheduled,
+        (GroupStanding::Stuck(verdict), [one]) => {
             one.kind == ConditionKind::Unschedulable
                 && *one.reason == *constant(job, verdict.reason)
                 && one.code() == Some(verdict.reason.as_str())
@@ -155,18 +160,18 @@ fn is_of_class(job: &JobReadOnlyItem<'_, '_>, told: &[Condition], standing: Stan
     }
 }
 
-fn report_of(job: &JobReadOnlyItem<'_, '_>, standing: Standing<'_>) -> GroupReport {
+fn report_of(job: &JobReadOnlyItem<'_, '_>, standing: GroupStanding<'_>) -> GroupReport {
     let (running, succeeded, failed) = counters(job);
     let conditions = match standing {
-        Standing::Empty => Vec::new(),
-        Standing::Ready => vec![Condition::scheduled()],
-        Standing::Stuck(verdict) => vec![Condition::unschedulable(
+        GroupStanding::Empty => Vec::new(),
+        GroupStanding::Ready => vec![Condition::scheduled()],
+        GroupStanding::Stuck(verdict) => vec![Condition::unschedulable(
             constant(job, verdict.reason),
             stuck_of_all(job),
             verdict.reason,
             &verdict.message,
         )],
-        Standing::Kept => job
+        GroupStanding::Kept => job
             .identity
             .announced
             .as_ref()
@@ -177,7 +182,7 @@ fn report_of(job: &JobReadOnlyItem<'_, '_>, standing: Standing<'_>) -> GroupRepo
 }
 
 fn counters(job: &JobReadOnlyItem<'_, '_>) -> (u32, u32, u32) {
-    let count = |status: TaskStatus| job.counts.total[status as usize];
+    let count = |status: TaskStatus| job.counts().total[status as usize];
     (count(TaskStatus::Running), count(TaskStatus::Succeeded), count(TaskStatus::Failed))
 }
 
@@ -185,15 +190,15 @@ fn counters(job: &JobReadOnlyItem<'_, '_>) -> (u32, u32, u32) {
 /// count too. Where only a role is short, all that wait are meant.
 fn stuck_of_all(job: &JobReadOnlyItem<'_, '_>) -> (u32, u32) {
     let minimum = job.spec.min_available;
-    let short = minimum.saturating_sub(job.counts.ready());
-    let waiting = job.counts.pending() + job.counts.pipelined();
-    (if short == 0 { waiting } else { short }, job.counts.tasks().max(minimum))
+    let short = minimum.saturating_sub(job.counts().ready());
+    let waiting = job.counts().pending() + job.counts().pipelined();
+    (if short == 0 { waiting } else { short }, job.counts().tasks().max(minimum))
 }
 
 /// The word Volcano's tools know for a reason of ours.
 fn constant(job: &JobReadOnlyItem<'_, '_>, reason: Reason) -> &'static str {
     match reason {
-        Reason::GangIncomplete if job.counts.valid() < job.spec.min_available => {
+        Reason::GangIncomplete if job.counts().valid() < job.spec.min_available => {
             status::NOT_ENOUGH_TASKS
         }
         Reason::GangIncomplete => status::NOT_ENOUGH_PODS_OF_TASK,

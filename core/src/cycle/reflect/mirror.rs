@@ -7,37 +7,37 @@
 use bevy_ecs::entity::Entity;
 
 use crate::config::Persistence;
-use crate::cycle::drive::Scene;
 use crate::delta::{AnnotatedNode, Ownership, PodPhase};
 use crate::intent::Intent;
+use crate::place::Session;
 use crate::reservation::Release;
 use crate::world::{
     Annotated, Assumption, End, Mirror, Reservation, Say, TaskReadOnlyItem, TaskStatus,
 };
 
-pub(super) fn reflect(scene: &mut Scene<'_, '_>) {
-    let persistence = scene.cluster.reservations.rules.persistence;
+pub(super) fn reflect(session: &mut Session<'_, '_>) {
+    let persistence = session.cluster.reservations.rules.persistence;
     if persistence == Persistence::None {
-        forget_all(scene);
+        forget_all(session);
     }
-    let mut changed = scene.cluster.reservations.take_changed();
-    changed.retain(|&task| scene.cluster.tasks.contains(task));
-    changed.sort_by_cached_key(|&task| scene.cluster.task(task).identity.key.clone());
+    let mut changed = session.cluster.reservations.take_changed();
+    changed.retain(|&task| session.cluster.tasks.contains(task));
+    changed.sort_by_cached_key(|&task| session.cluster.task(task).identity.key.clone());
     changed.dedup();
     let mut intents = Vec::new();
     for task in changed {
-        let item = scene.cluster.task(task);
+        let item = session.cluster.task(task);
         let wish = wish(&item);
         if persistence.nominates() {
-            intents.extend(nominate(scene, task, wish.nominated));
+            intents.extend(nominate(session, task, wish.nominated));
         }
         if persistence.annotates() {
-            intents.extend(annotate(scene, task, wish.annotated));
+            intents.extend(annotate(session, task, wish.annotated));
         }
     }
     // Written before the evictions they are the reason for: should we end in between, room is held
     // for nothing and given up, and nobody was evicted for nothing.
-    scene.outcome.0.intents.splice(0..0, intents);
+    session.outcome.0.intents.splice(0..0, intents);
 }
 
 /// What a pod should say of its reservation.
@@ -47,7 +47,7 @@ fn wish(task: &TaskReadOnlyItem<'_, '_>) -> Mirror {
     if !ours || ended || task.observed.deleting {
         return Mirror::default();
     }
-    match (task.assumed.0, task.affairs.nomination.0) {
+    match (task.assumed.0, task.cold.nomination.0) {
         // Whether it stands is known when the bind is answered.
         (Some(Assumption::Binding(_)), Some(_)) => Mirror::default(),
         (_, Some(Reservation { node, evicted, .. })) => Mirror {
@@ -62,30 +62,30 @@ fn wish(task: &TaskReadOnlyItem<'_, '_>) -> Mirror {
     }
 }
 
-fn nominate(scene: &mut Scene<'_, '_>, task: Entity, wish: Say<Entity>) -> Option<Intent> {
-    let mut item = scene.cluster.tasks.get_mut(task).ok()?;
-    let said = item.affairs.mirror.nominated.or(item.affairs.said.nominated);
+fn nominate(session: &mut Session<'_, '_>, task: Entity, wish: Say<Entity>) -> Option<Intent> {
+    let mut item = session.cluster.tasks.get_mut(task).ok()?;
+    let said = item.cold.mirror.nominated.or(item.cold.said.nominated);
     let node = wish.or(said);
     if said == node {
         return None;
     }
-    item.affairs.mirror.nominated = wish;
+    item.cold.mirror.nominated = wish;
     let (pod, uid) = (item.identity.key.clone(), item.identity.uid.clone());
-    let node = node.map(|node| scene.cluster.node(node).identity.name.clone());
+    let node = node.map(|node| session.cluster.node(node).identity.name.clone());
     Some(Intent::Nominate { pod, uid, node })
 }
 
-fn annotate(scene: &mut Scene<'_, '_>, task: Entity, wish: Say<Annotated>) -> Option<Intent> {
-    let mut item = scene.cluster.tasks.get_mut(task).ok()?;
-    let said = item.affairs.mirror.annotated.or(item.affairs.said.annotated);
+fn annotate(session: &mut Session<'_, '_>, task: Entity, wish: Say<Annotated>) -> Option<Intent> {
+    let mut item = session.cluster.tasks.get_mut(task).ok()?;
+    let said = item.cold.mirror.annotated.or(item.cold.said.annotated);
     let note = wish.or(said);
     if said == note {
         return None;
     }
-    item.affairs.mirror.annotated = wish;
+    item.cold.mirror.annotated = wish;
     let (pod, uid) = (item.identity.key.clone(), item.identity.uid.clone());
     let reservation = note.map(|note| AnnotatedNode {
-        node: scene.cluster.node(note.node).identity.name.clone(),
+        node: session.cluster.node(note.node).identity.name.clone(),
         evicted: note.evicted,
     });
     Some(Intent::Annotate { pod, uid, reservation })
@@ -93,15 +93,15 @@ fn annotate(scene: &mut Scene<'_, '_>, task: Entity, wish: Say<Annotated>) -> Op
 
 /// Ends all reservations with the cycle, as a scheduler does that keeps them in a copy of the
 /// cluster.
-fn forget_all(scene: &mut Scene<'_, '_>) {
-    let mut holding = scene.cluster.open_jobs();
-    holding.retain(|&job| scene.cluster.job(job).counts.pipelined() > 0);
-    let members_of = |job| scene.cluster.job(job).members.0.clone();
+fn forget_all(session: &mut Session<'_, '_>) {
+    let mut holding = session.cluster.open_jobs();
+    holding.retain(|&job| session.cluster.job(job).counts().pipelined() > 0);
+    let members_of = |job| session.cluster.job(job).members.0.clone();
     let members: Vec<Entity> = holding.into_iter().flat_map(members_of).collect();
     for task in members {
-        if scene.cluster.task(task).status().0 == TaskStatus::Pipelined {
-            scene.cluster.assume(task, None);
-            scene.cluster.end_reservation(task, End::Released(Release::Forgotten));
+        if session.cluster.task(task).status().0 == TaskStatus::Pipelined {
+            session.cluster.assume(task, None);
+            session.cluster.end_reservation(task, End::Released(Release::Forgotten));
         }
     }
 }

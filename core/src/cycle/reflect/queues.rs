@@ -5,18 +5,18 @@ use bevy_ecs::prelude::Resource;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::cycle::drive::Scene;
-use crate::delta::QueueState;
 use crate::ids::Name;
+use crate::inspect::view_queue;
 use crate::intent::Intent;
+use crate::place::Session;
 use crate::resource::{Limits, ResourceList, ResourceVec};
-use crate::status::QueueReport;
-use crate::world::{QueueReadOnlyItem, view_queue};
+use crate::status::{QueueReport, QueueState};
+use crate::world::QueueReadOnlyItem;
 
 /// What was last told of each queue, and the columns it was made from: comparing those costs no
 /// memory. A restart forgets it and tells every queue once.
 #[derive(Debug, Default, Resource)]
-pub(crate) struct ToldQueues(HashMap<Entity, Told, FxBuildHasher>);
+pub(crate) struct ReportedQueues(HashMap<Entity, Told, FxBuildHasher>);
 
 #[derive(Debug)]
 struct Told {
@@ -33,7 +33,7 @@ impl Told {
         Self {
             uid: queue.identity.uid.clone(),
             state: queue.spec.state,
-            allocated: queue.usage.allocated.clone(),
+            allocated: queue.usage().allocated.clone(),
             computed: queue.deserved.0.clone(),
             given: queue.spec.deserved.clone(),
             report,
@@ -43,21 +43,21 @@ impl Told {
     fn still_holds(&self, queue: &QueueReadOnlyItem<'_, '_>) -> bool {
         self.uid == queue.identity.uid
             && self.state == queue.spec.state
-            && self.allocated == queue.usage.allocated
+            && self.allocated == queue.usage().allocated
             && self.computed == queue.deserved.0
             && self.given == queue.spec.deserved
     }
 }
 
-pub(super) fn reflect(scene: &mut Scene<'_, '_>, told: &mut ToldQueues) {
+pub(super) fn reflect(session: &mut Session<'_, '_>, told: &mut ReportedQueues) {
     let mut news = Vec::new();
     let mut there = 0;
-    for queue in scene.cluster.queues.iter().filter(|queue| queue.identity.present) {
+    for queue in session.cluster.queues.iter().filter(|queue| queue.identity.present) {
         there += 1;
         if told.0.get(&queue.entity).is_some_and(|told| told.still_holds(&queue)) {
             continue;
         }
-        let report = view_queue(&queue, &scene.names.0, &scene.cluster.capacity.0).report();
+        let report = view_queue(&queue, &session.names.0, session.cluster.capacity()).report();
         let before = told.0.insert(queue.entity, Told::of(&queue, report.clone()));
         // A due of none of a resource and no due of it look the same from outside.
         let same = |told: &Told| told.uid == queue.identity.uid && told.report == report;
@@ -66,12 +66,12 @@ pub(super) fn reflect(scene: &mut Scene<'_, '_>, told: &mut ToldQueues) {
         }
     }
     if told.0.len() > there {
-        let queues = &scene.cluster.queues;
+        let queues = &session.cluster.queues;
         told.0.retain(|&queue, _| queues.get(queue).is_ok_and(|queue| queue.identity.present));
     }
     news.sort_by(|a, b| a.0.cmp(&b.0));
     let intents = news
         .into_iter()
         .map(|(queue, report)| Intent::QueueStatus { queue, report: report.into() });
-    scene.outcome.0.intents.extend(intents);
+    session.outcome.0.intents.extend(intents);
 }

@@ -10,11 +10,12 @@ use std::sync::Arc;
 use bevy_ecs::prelude::{DetectChanges, Query, Ref, ResMut};
 use bevy_ecs::query::QueryData;
 
-use crate::cycle::Outcome;
+use crate::inspect::Wait;
 use crate::intent::Intent;
+use crate::place::Outcome;
 use crate::status::WaitReport;
 use crate::world::{
-    Agenda, JobCounts, JobIdentity, JobMembers, JobVerdict, NodeIdentity, Task, ToldWait, Wait,
+    ActiveJobs, JobCounts, JobIdentity, JobMembers, JobVerdict, NodeIdentity, ReportedWait, Task,
 };
 
 /// What is read of a job.
@@ -30,10 +31,10 @@ pub(in crate::cycle) fn tell_waits(
     jobs: Query<'_, '_, Waiting>,
     mut tasks: Query<'_, '_, Task>,
     nodes: Query<'_, '_, &NodeIdentity>,
-    mut agenda: ResMut<'_, Agenda>,
+    mut active_jobs: ResMut<'_, ActiveJobs>,
     mut outcome: ResMut<'_, Outcome>,
 ) {
-    for &job in agenda.jobs() {
+    for &job in active_jobs.jobs() {
         let Ok(job) = jobs.get(job) else { continue };
         let stirred = job.counts.is_changed() || job.verdict.is_changed();
         if !stirred || job.counts.waiting() == 0 {
@@ -45,7 +46,7 @@ pub(in crate::cycle) fn tell_waits(
             let Ok(item) = tasks.get(task) else { continue };
             let wait = Wait::of(&item, verdict).filter(|wait| wait.condition().is_some());
             let class = wait.and_then(|wait| Some((wait.condition()?, wait.code(verdict))));
-            if item.affairs.told.0 == class {
+            if item.cold.told.0 == class {
                 continue;
             }
             if let (Some(wait), Some((reason, code))) = (wait, class) {
@@ -62,8 +63,8 @@ pub(in crate::cycle) fn tell_waits(
                 });
             }
             if let Ok(mut item) = tasks.get_mut(task) {
-                item.affairs.told = ToldWait(class);
-                item.affairs.trim();
+                item.cold.told = ReportedWait(class);
+                item.cold.trim();
             }
         }
     }

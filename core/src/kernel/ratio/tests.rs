@@ -109,7 +109,7 @@ fn three_lanes_use_the_population_deviation() {
 }
 
 fn deviation(fullness: &[i64]) -> u64 {
-    let mut spread = Spread::NONE;
+    let mut spread = LaneSpread::NONE;
     for &fullness in fullness {
         spread.add(fullness);
     }
@@ -279,10 +279,10 @@ proptest! {
         prop_assert_eq!(i128::from(share(part, whole, scale)), exact);
         // And where the quotient is a whole number, or just not one.
         let step = whole / scale.min(whole);
-        for near in [step - 1, step, step + 1] {
-            let near = near.clamp(0, whole);
-            let exact = i128::from(near) * i128::from(scale) / i128::from(whole);
-            prop_assert_eq!(i128::from(share(near, whole, scale)), exact);
+        for interpod in [step - 1, step, step + 1] {
+            let interpod = interpod.clamp(0, whole);
+            let exact = i128::from(interpod) * i128::from(scale) / i128::from(whole);
+            prop_assert_eq!(i128::from(share(interpod, whole, scale)), exact);
         }
     }
 

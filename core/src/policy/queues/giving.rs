@@ -61,7 +61,7 @@ impl<'a, 'w, 's> Giving<'a, 'w, 's> {
         let goes = self.guarantees_hold(&lot) && may_go(self, &lot);
         if goes {
             for queue in upwards(self.cluster, lot.queue) {
-                let has = || self.cluster.queue(queue).usage.allocated.clone();
+                let has = || self.cluster.queue(queue).usage().allocated.clone();
                 self.left.entry(queue).or_insert_with(has).sub(&lot.request);
             }
         }
@@ -70,7 +70,7 @@ impl<'a, 'w, 's> Giving<'a, 'w, 's> {
 
     /// What the queue has left. Reservations are nothing it could give.
     pub(crate) fn left(&self, queue: Entity) -> &ResourceVec {
-        self.left.get(&queue).unwrap_or_else(|| &self.cluster.queue(queue).usage.allocated)
+        self.left.get(&queue).unwrap_or_else(|| &self.cluster.queue(queue).usage().allocated)
     }
 
     /// The queue and those above it that lose something: what moves between two queues below a

@@ -35,7 +35,7 @@ pub(super) fn leaves_guarantees(
         names.name(dim),
         show(ceiling(&at, dim)),
         show(kept),
-        show(at.usage.taken(dim)),
+        show(at.usage().taken(dim)),
         show(asked)
     );
     Err(Verdict::new(Reason::NotEnoughResources, message))
@@ -48,7 +48,7 @@ fn is_close(cluster: &Cluster<'_, '_>, queue: Entity, dim: Dim, asked: i64) -> b
         let queue = cluster.queue(at);
         next = queue.spec.parent;
         let most = queue.terms.guarantee.get(dim);
-        let needed = queue.usage.taken(dim).saturating_add(asked).saturating_add(most);
+        let needed = queue.usage().taken(dim).saturating_add(asked).saturating_add(most);
         if most > 0 && needed > ceiling(&queue, dim) {
             return true;
         }
@@ -71,7 +71,7 @@ fn intrusion(
         if guarantee > 0 {
             others = others.saturating_add(kept_below(cluster, at, below, dim));
         }
-        let needed = queue.usage.taken(dim).saturating_add(asked).saturating_add(others);
+        let needed = queue.usage().taken(dim).saturating_add(asked).saturating_add(others);
         if needed <= guarantee {
             return None;
         }
@@ -96,7 +96,7 @@ fn kept(cluster: &Cluster<'_, '_>, queue: &QueueReadOnlyItem<'_, '_>, dim: Dim) 
     if guarantee <= 0 {
         return 0;
     }
-    let taken = queue.usage.taken(dim);
+    let taken = queue.usage().taken(dim);
     let own = guarantee.saturating_sub(taken);
     let room = ceiling(queue, dim).saturating_sub(taken);
     own.max(kept_below(cluster, queue.entity, None, dim)).min(room).max(0)

@@ -4,7 +4,7 @@ use bevy_ecs::entity::Entity;
 
 use super::kept::leaves_guarantees;
 use super::room::reclaimable;
-use crate::policy::{Desk, Evictions};
+use crate::policy::{AdmissionContext, Evictions};
 use crate::resource::{Dim, ResourceNames, ResourceVec};
 use crate::verdict::{Reason, Verdict};
 use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem, lacking};
@@ -20,7 +20,7 @@ pub(crate) fn fits(
     queue: &QueueReadOnlyItem<'_, '_>,
     request: &ResourceVec,
 ) -> Result<(), Verdict> {
-    let taken = |queue: &QueueReadOnlyItem<'_, '_>, dim: Dim| queue.usage.taken(dim);
+    let taken = |queue: &QueueReadOnlyItem<'_, '_>, dim: Dim| queue.usage().taken(dim);
     check(cluster, names, queue.entity, request, taken)?;
     leaves_guarantees(cluster, names, queue, request)
 }
@@ -33,17 +33,17 @@ pub(crate) fn fits(
 /// would have to be admitted before it could.
 pub(crate) fn admissible(
     cluster: &Cluster<'_, '_>,
-    desk: &Desk<'_>,
+    context: &AdmissionContext<'_>,
     job: &JobReadOnlyItem<'_, '_>,
 ) -> Result<(), Verdict> {
-    let asked = lacking(job.spec, job.held);
+    let asked = lacking(job.spec, job.held());
     let firm = |queue: &QueueReadOnlyItem<'_, '_>, dim: Dim| {
-        let usage = queue.usage;
+        let usage = queue.usage();
         let firm = usage.allocated.get(dim).saturating_sub(usage.elastic.get(dim));
         firm.saturating_add(usage.inqueue.get(dim))
     };
-    let checked = check(cluster, desk.names, job.spec.queue, &asked, firm);
-    if checked.is_ok() || desk.evictions == Evictions::None {
+    let checked = check(cluster, context.names, job.spec.queue, &asked, firm);
+    if checked.is_ok() || context.evictions == Evictions::None {
         return checked.map_err(as_capability);
     }
     // Dearer, and needed only where the plain sum is too much.
@@ -52,7 +52,7 @@ pub(crate) fn admissible(
         let spare = ancestor.map(|at| reclaimable(cluster, job.spec.queue, Some(at)).get(dim));
         firm(queue, dim).saturating_sub(spare.unwrap_or(0)).max(0)
     };
-    check(cluster, desk.names, job.spec.queue, &asked, spared).map_err(as_capability)
+    check(cluster, context.names, job.spec.queue, &asked, spared).map_err(as_capability)
 }
 
 /// Admission looks at no node: whatever the ceiling rests on, it is the queue's.

@@ -32,7 +32,7 @@ pub(crate) fn reclaimable(
 fn beyond_due(queue: &QueueReadOnlyItem<'_, '_>) -> ResourceVec {
     let mut beyond = ResourceVec::default();
     let due = queue.deserved.0.as_ref();
-    for (dim, amount) in queue.usage.allocated.iter() {
+    for (dim, amount) in queue.usage().allocated.iter() {
         let due = due.map_or(0, |due| due.values().get(dim)).max(queue.terms.guarantee.get(dim));
         beyond.set(dim, amount.saturating_sub(due).max(0));
     }
@@ -44,7 +44,7 @@ fn beyond_due(queue: &QueueReadOnlyItem<'_, '_>) -> ResourceVec {
 fn still_due(queue: &QueueReadOnlyItem<'_, '_>, dim: Dim) -> i64 {
     let Some(due) = &queue.deserved.0 else { return 0 };
     match due.get(dim) {
-        Some(due) => due.saturating_sub(queue.usage.taken(dim)).max(0),
+        Some(due) => due.saturating_sub(queue.usage().taken(dim)).max(0),
         None if due.is_empty() => 0,
         None => i64::MAX,
     }

@@ -6,8 +6,9 @@ use bevy_ecs::entity::Entity;
 use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
-use super::super::{Ballot, Evictor, Point, Policy, Proposal};
-use super::{OrderKey, Policies};
+use super::super::asked::PluginsAsked;
+use super::super::{Ballot, Evictor, Point, Proposal};
+use super::{OrderKey, Policies, order_keys};
 use crate::ids::TimeMs;
 use crate::resource::ResourceVec;
 use crate::world::Cluster;
@@ -29,7 +30,7 @@ impl Policies {
         evictor: &Evictor,
         candidates: &[Entity],
     ) -> Vec<Entity> {
-        self.walk(Point::Preemptable, |policy| policy.preemptable(cluster, evictor, candidates))
+        walk(&self.at.preemptable, |policy| policy.preemptable(cluster, evictor, candidates))
     }
 
     /// Candidates that `reclaim` may evict for another queue.
@@ -39,7 +40,7 @@ impl Policies {
         evictor: &Evictor,
         candidates: &[Entity],
     ) -> Vec<Entity> {
-        self.walk(Point::Reclaimable, |policy| policy.reclaimable(cluster, evictor, candidates))
+        walk(&self.at.reclaimable, |policy| policy.reclaimable(cluster, evictor, candidates))
     }
 
     /// Candidates that may be evicted for a whole gang, whatever the purpose: those every plugin of every
@@ -51,7 +52,7 @@ impl Policies {
         candidates: &[Entity],
     ) -> Vec<Entity> {
         let mut left: Option<Vec<Entity>> = None;
-        for policy in self.at(Point::UnifiedEvictable) {
+        for policy in self.at.unified_evictable.iter() {
             let asked = left.as_deref().unwrap_or(candidates);
             if let Ballot::Only(named) = policy.unified_evictable(cluster, evictor, asked) {
                 left = Some(named);
@@ -69,25 +70,19 @@ impl Policies {
         cluster: &Cluster<'_, '_>,
         evictor: &Evictor,
         candidates: &[Entity],
-    ) -> (Vec<(&'static str, Vec<Entity>)>, Vec<Entity>) {
-        let mut left = candidates.to_vec();
-        let mut found = Vec::new();
-        for policy in self.at(point) {
-            let ballot = match point {
-                Point::Preemptable => policy.preemptable(cluster, evictor, &left),
-                Point::Reclaimable => policy.reclaimable(cluster, evictor, &left),
-                _ => policy.unified_evictable(cluster, evictor, &left),
-            };
-            let Ballot::Only(named) = ballot else { continue };
-            let named: HashSet<Entity, FxBuildHasher> = named.into_iter().collect();
-            let (go, stay): (Vec<Entity>, Vec<Entity>) =
-                left.into_iter().partition(|task| named.contains(task));
-            if !stay.is_empty() {
-                found.push((policy.name(), stay));
-            }
-            left = go;
+    ) -> SparedByPlugin {
+        let (at, left) = (&self.at, candidates);
+        match point {
+            Point::Preemptable => spared(&at.preemptable, left, |plugin, left| {
+                plugin.preemptable(cluster, evictor, left)
+            }),
+            Point::Reclaimable => spared(&at.reclaimable, left, |plugin, left| {
+                plugin.reclaimable(cluster, evictor, left)
+            }),
+            _ => spared(&at.unified_evictable, left, |plugin, left| {
+                plugin.unified_evictable(cluster, evictor, left)
+            }),
         }
-        (found, left)
     }
 
     /// Who makes way for a whole gang in one place, if a plugin says so: the first answer counts.
@@ -98,7 +93,7 @@ impl Policies {
         need: &ResourceVec,
         candidates: &[Entity],
     ) -> Option<Vec<(Entity, Vec<Entity>)>> {
-        let mut plugins = self.at(Point::GangVictims);
+        let mut plugins = self.at.gang_victims.iter();
         plugins.find_map(|policy| policy.gang_victims(cluster, evictor, need, candidates))
     }
 
@@ -114,12 +109,12 @@ impl Policies {
         let mut by: HashMap<Entity, &'static str, FxBuildHasher> = HashMap::default();
         let mut again = None;
         let mut left = Vec::new();
-        for tier in self.tiers_at(Point::VictimTasks) {
-            for policy in tier {
+        for tier in self.at.victim_tasks.tiers() {
+            for (name, policy) in tier {
                 let Proposal { tasks, again: then } = policy.victim_tasks(cluster, now, candidates);
                 again = [again, then].into_iter().flatten().min();
                 for task in tasks {
-                    by.entry(task).or_insert(policy.name());
+                    by.entry(task).or_insert(name);
                 }
             }
             left.extend(candidates.iter().copied().filter(|task| by.contains_key(task)));
@@ -127,7 +122,7 @@ impl Policies {
                 break;
             }
         }
-        for policy in self.at(Point::VictimGuard) {
+        for policy in self.at.victim_guard.iter() {
             if let Ballot::Only(named) = policy.victim_guard(cluster, &left) {
                 left = common(left, &named);
             }
@@ -150,7 +145,7 @@ impl Policies {
             .zip(keys)
             .map(|(&queue, key)| {
                 let item = cluster.queue(queue);
-                let said = self.keys(Point::VictimQueueOrder, |policy| {
+                let said = order_keys(&self.at.victim_queue_order, |policy| {
                     policy.victim_queue_order(cluster, &item, wants)
                 });
                 ((said, Reverse(key)), queue)
@@ -158,33 +153,6 @@ impl Policies {
             .collect();
         keyed.sort_by(|a, b| a.0.cmp(&b.0));
         queues.iter_mut().zip(keyed).for_each(|(place, (_, queue))| *place = queue);
-    }
-
-    /// The first tier that is left with somebody decides alone.
-    ///
-    /// Within a tier each answer narrows what the ones before it left. An answer of nobody ends the
-    /// tier. Answers that have nobody in common cancel out: the next plugin of the tier starts anew.
-    /// So a tier that finds nobody has not forbidden anything; it hands the question on. Volcano's
-    /// shipped configurations are written for this.
-    fn walk(&self, point: Point, ask: impl Fn(&dyn Policy) -> Ballot) -> Vec<Entity> {
-        for tier in self.tiers_at(point) {
-            let mut victims: Option<Vec<Entity>> = None;
-            for policy in tier {
-                let Ballot::Only(named) = ask(policy) else { continue };
-                if named.is_empty() {
-                    victims = None;
-                    break;
-                }
-                victims = match victims {
-                    None => Some(named),
-                    Some(victims) => Some(common(victims, &named)).filter(|left| !left.is_empty()),
-                };
-            }
-            if let Some(victims) = victims {
-                return victims;
-            }
-        }
-        Vec::new()
     }
 
     /// Puts victims in the order in which they are evicted.
@@ -211,7 +179,7 @@ impl Policies {
             let job = task.membership.job.map(|job| cluster.job(job));
             let place = job.filter(|job| job.identity.present).map(|job| {
                 let queue = cluster.queue(job.spec.queue);
-                let keys = self.keys(Point::VictimQueueOrder, |policy| {
+                let keys = order_keys(&self.at.victim_queue_order, |policy| {
                     policy.victim_queue_order(cluster, &queue, wants)
                 });
                 let at = queues.binary_search(&queue.entity);
@@ -230,8 +198,59 @@ impl Policies {
         unit: super::super::Unit<'_>,
         members: &[Entity],
     ) -> [i64; OrderKey::KEYS] {
-        self.keys(Point::SubGroupOrder, |policy| policy.subgroup_order(cluster, unit, members))
+        order_keys(&self.at.subgroup_order, |policy| policy.subgroup_order(cluster, unit, members))
     }
+}
+
+/// The first tier that is left with somebody decides alone.
+///
+/// Within a tier each answer narrows what the ones before it left. An answer of nobody ends the
+/// tier. Answers that have nobody in common cancel out: the next plugin of the tier starts anew.
+/// So a tier that finds nobody has not forbidden anything; it hands the question on. Volcano's
+/// shipped configurations are written for this.
+fn walk<P: ?Sized>(asked: &PluginsAsked<P>, ask: impl Fn(&P) -> Ballot) -> Vec<Entity> {
+    for tier in asked.tiers() {
+        let mut victims: Option<Vec<Entity>> = None;
+        for (_, plugin) in tier {
+            let Ballot::Only(named) = ask(plugin) else { continue };
+            if named.is_empty() {
+                victims = None;
+                break;
+            }
+            victims = match victims {
+                None => Some(named),
+                Some(victims) => Some(common(victims, &named)).filter(|left| !left.is_empty()),
+            };
+        }
+        if let Some(victims) = victims {
+            return victims;
+        }
+    }
+    Vec::new()
+}
+
+/// Which plugin spares whom, and who is left.
+type SparedByPlugin = (Vec<(&'static str, Vec<Entity>)>, Vec<Entity>);
+
+/// Asks one plugin after the other about those the ones before it let go.
+fn spared<P: ?Sized>(
+    asked: &PluginsAsked<P>,
+    candidates: &[Entity],
+    ask: impl Fn(&P, &[Entity]) -> Ballot,
+) -> SparedByPlugin {
+    let mut left = candidates.to_vec();
+    let mut found = Vec::new();
+    for (name, plugin) in asked.named() {
+        let Ballot::Only(named) = ask(plugin, &left) else { continue };
+        let named: HashSet<Entity, FxBuildHasher> = named.into_iter().collect();
+        let (go, stay): (Vec<Entity>, Vec<Entity>) =
+            left.into_iter().partition(|task| named.contains(task));
+        if !stay.is_empty() {
+            found.push((name, stay));
+        }
+        left = go;
+    }
+    (found, left)
 }
 
 /// Those of the first that are among the second, in the order of the first.

@@ -28,15 +28,15 @@ pub(crate) enum Choice<'a> {
 impl Cluster<'_, '_> {
     /// What a task holds; empty for most.
     pub(crate) fn picks(&self, task: Entity) -> Vec<Pick> {
-        self.tasks.get(task).map_or_else(|_| Vec::new(), |task| task.affairs.volumes.picks.clone())
+        self.tasks.get(task).map_or_else(|_| Vec::new(), |task| task.cold.volumes.picks.clone())
     }
 
     /// Gives back what a task holds and takes what it needs where it is now.
     pub(crate) fn repick(&mut self, task: Entity, choice: Choice<'_>) {
         let Ok(mut item) = self.tasks.get_mut(task) else { return };
         let (status, home) = item.status();
-        let Some(rules) = item.affairs.volumes.rules.clone() else { return };
-        let volumes = &mut item.affairs.volumes;
+        let Some(rules) = item.cold.volumes.rules.clone() else { return };
+        let volumes = &mut item.cold.volumes;
         let mut ground = Ground { volumes: &mut self.volumes, log: &mut self.log, rows: 0 };
         ground.rows = self.nodes.iter().len() as u32;
         ground.give_back(&rules, &mut volumes.picks);
@@ -58,7 +58,7 @@ impl Cluster<'_, '_> {
         let found = |pick: &Pick| match pick {
             Pick::Found(item) => Some(Some(self.volumes.stock.items[*item as usize].name.clone())),
             Pick::Made => Some(None),
-            Pick::Nothing => None,
+            Pick::Empty => None,
         };
         let open = volumes.open.iter().zip(&volumes.picks);
         let open = open.filter_map(|(claim, pick)| Some((claim.clone(), found(pick)?)));
@@ -77,7 +77,7 @@ struct Ground<'a> {
 impl Ground<'_> {
     fn give_back(&mut self, rules: &VolumeRules, picks: &mut Vec<Pick>) {
         for (pick, wish) in picks.drain(..).zip(&rules.wishes) {
-            if let Some(id) = wish.shared.filter(|_| pick != Pick::Nothing) {
+            if let Some(id) = wish.shared.filter(|_| pick != Pick::Empty) {
                 let claim = self.volumes.shared.change(id);
                 claim.holders = claim.holders.saturating_sub(1);
                 if claim.holders == 0 {
@@ -93,7 +93,7 @@ impl Ground<'_> {
 
     fn take(&mut self, rules: &VolumeRules, picks: &[Pick], row: u32) {
         for (&pick, wish) in picks.iter().zip(&rules.wishes) {
-            if let Some(id) = wish.shared.filter(|_| pick != Pick::Nothing) {
+            if let Some(id) = wish.shared.filter(|_| pick != Pick::Empty) {
                 let claim = self.volumes.shared.change(id);
                 claim.holders += 1;
                 claim.choice.get_or_insert((pick, row));

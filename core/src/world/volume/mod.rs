@@ -7,14 +7,12 @@ mod rules;
 mod shared;
 mod stock;
 mod hold;
-mod audit;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bevy_ecs::prelude::{Component, Resource};
 
-pub(super) use audit::compare;
 pub(crate) use hold::{Choice, holds};
 pub(crate) use known::Known;
 pub(crate) use needs::{Claimant, Resolved, resolve};
@@ -105,7 +103,7 @@ impl Volumes {
         let common = |pick: &Pick| self.shared.iter().any(|claim| claim.chose(*pick));
         picks.iter().all(|pick| match pick {
             Pick::Found(item) => self.stock.items[*item as usize].takers == 0 || common(pick),
-            Pick::Made | Pick::Nothing => true,
+            Pick::Made | Pick::Empty => true,
         })
     }
 }

@@ -122,16 +122,16 @@ pub(crate) fn resolve(
                 resolved.attach(volume.and_then(|volume| volume.driver.as_ref()));
                 resolved.trouble.get_or_insert(trouble);
             }
-            Ok(Outlook::Bound(volume)) => resolved.pin(volume, zones(volume)),
-            Ok(Outlook::Kept(volume)) => {
+            Ok(VolumeOutlook::Bound(volume)) => resolved.pin(volume, zones(volume)),
+            Ok(VolumeOutlook::Kept(volume)) => {
                 resolved.kept.push((claim.name.clone(), volume.name.clone()));
                 resolved.pin(volume, Vec::new());
             }
-            Ok(Outlook::Chosen(node, class)) => {
+            Ok(VolumeOutlook::Chosen(node, class)) => {
                 resolved.needs.pins.push(on_node(node));
                 resolved.attach(class.provisioner.as_ref());
             }
-            Ok(Outlook::Open(facts, class)) => {
+            Ok(VolumeOutlook::Open(facts, class)) => {
                 wishes.push((wish(facts, class, shared(&key)), claim.name.clone()));
                 resolved.attach(class.provisioner.as_ref());
             }
@@ -196,7 +196,7 @@ fn usable<'a>(
 }
 
 /// What is to become of a claim.
-enum Outlook<'a> {
+enum VolumeOutlook<'a> {
     /// It has its volume.
     Bound(&'a VolumeFacts),
     /// A volume is kept for it.
@@ -207,14 +207,14 @@ enum Outlook<'a> {
     Open(&'a ClaimFacts, &'a StorageClassFacts),
 }
 
-fn settle<'a>(known: &'a Known, claim: &'a ClaimFacts) -> Result<Outlook<'a>, String> {
+fn settle<'a>(known: &'a Known, claim: &'a ClaimFacts) -> Result<VolumeOutlook<'a>, String> {
     let key = &claim.key;
     match (claim.state, &claim.volume) {
         (ClaimState::Leaving, _) => return Err(format!("claim {key} is being deleted")),
         (ClaimState::Lost, _) => return Err(format!("claim {key} has lost its volume")),
         (ClaimState::Bound, Some(name)) => {
             let gone = || format!("volume {name} of claim {key} does not exist");
-            return known.volume(name).map(Outlook::Bound).ok_or_else(gone);
+            return known.volume(name).map(VolumeOutlook::Bound).ok_or_else(gone);
         }
         (ClaimState::Pending, Some(name)) => {
             return Err(format!("claim {key} waits for its volume {name} to be bound"));
@@ -234,9 +234,9 @@ fn settle<'a>(known: &'a Known, claim: &'a ClaimFacts) -> Result<Outlook<'a>, St
     }
     let kept = known.kept_for(key).filter(|volume| keeps(volume, claim)).min_by_key(|v| &v.name);
     Ok(match (kept, &claim.selected_node) {
-        (Some(volume), _) => Outlook::Kept(volume),
-        (None, Some(node)) => Outlook::Chosen(node, class),
-        (None, None) => Outlook::Open(claim, class),
+        (Some(volume), _) => VolumeOutlook::Kept(volume),
+        (None, Some(node)) => VolumeOutlook::Chosen(node, class),
+        (None, None) => VolumeOutlook::Open(claim, class),
     })
 }
 

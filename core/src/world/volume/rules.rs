@@ -1,10 +1,10 @@
 //! Needs compiled to symbols, for matching against node rows.
 
 use super::needs::{SharedId, VolumeNeeds, Wish, ZONE_LABELS};
-use crate::class::Matcher;
 use crate::delta::{AccessModes, Constraints, NodeTerm, Operator, Requirement, VolumeMode};
 use crate::ids::Name;
 use crate::resource::Quantity;
+use crate::world::Matcher;
 use crate::world::node::NodeRules;
 use crate::world::symbol::{Symbol, Symbols};
 
@@ -45,7 +45,7 @@ pub(crate) struct WishRule {
     pub(super) mode: VolumeMode,
     selector: Vec<LabelTest>,
     provision: Provision,
-    pub(super) shared: Option<SharedId>,
+    pub(crate) shared: Option<SharedId>,
 }
 
 /// Nodes a volume can be made for.

@@ -34,7 +34,7 @@ pub(crate) struct SharedClaim {
 
 impl SharedClaim {
     /// Pods that go by the choice.
-    pub(super) fn holders(&self) -> u32 {
+    pub(crate) fn holders(&self) -> u32 {
         self.holders
     }
 

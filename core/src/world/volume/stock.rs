@@ -23,7 +23,7 @@ use crate::world::symbol::{Symbol, Symbols};
 pub enum Pick {
     /// Nothing: the node cannot serve it.
     #[default]
-    Nothing,
+    Empty,
     /// A volume will be made.
     Made,
     /// The volume of that number in the stock.
@@ -88,9 +88,9 @@ impl Stock {
     pub(super) fn fill(&mut self, known: &Known, nodes: &[NodeRules], symbols: &mut Symbols) {
         *self = Self::default();
         self.at_row.resize(nodes.len(), Vec::new());
-        let mut kinds: BTreeMap<Kind<'_>, Vec<&VolumeFacts>> = BTreeMap::new();
+        let mut kinds: BTreeMap<StockKind<'_>, Vec<&VolumeFacts>> = BTreeMap::new();
         for volume in known.free() {
-            kinds.entry(Kind::of(volume)).or_default().push(volume);
+            kinds.entry(StockKind::of(volume)).or_default().push(volume);
         }
         let mut kinds: Vec<_> = kinds.into_iter().collect();
         kinds.sort_by_key(|(kind, volumes)| (kind.capacity, &volumes[0].name));
@@ -136,7 +136,7 @@ impl Stock {
             // Another pod has decided where the volume is.
             let reached = match choice {
                 Pick::Found(item) => self.reaches(self.items[item as usize].rack, spot.row),
-                Pick::Made | Pick::Nothing => row == spot.row,
+                Pick::Made | Pick::Empty => row == spot.row,
             };
             return reached.then_some(COMMON);
         }
@@ -145,9 +145,9 @@ impl Stock {
             let taken = earlier.iter().filter(|&&other| other == number).count() as u32;
             rack.free > taken && rack.serves(wish)
         };
-        let near = self.at_row.get(spot.row as usize).into_iter().flatten().find(fits);
+        let interpod = self.at_row.get(spot.row as usize).into_iter().flatten().find(fits);
         let far = self.everywhere.iter().find(fits);
-        let found = [near, far].into_iter().flatten().min().copied();
+        let found = [interpod, far].into_iter().flatten().min().copied();
         found.or_else(|| wish.can_be_made(spot.node).then_some(MADE))
     }
 
@@ -175,12 +175,12 @@ impl Stock {
         picks.clear();
         for (at, wish) in rules.wishes.iter().enumerate() {
             let pick = match racks[at] {
-                _ if !served => Pick::Nothing,
+                _ if !served => Pick::Empty,
                 MADE => Pick::Made,
                 COMMON => wish.shared.and_then(|id| shared.get(id).choice).unwrap_or_default().0,
                 rack => {
                     let earlier = racks[..at].iter().filter(|&&other| other == rack).count();
-                    self.free_item(rack, earlier).map_or(Pick::Nothing, Pick::Found)
+                    self.free_item(rack, earlier).map_or(Pick::Empty, Pick::Found)
                 }
             };
             picks.push(pick);
@@ -236,7 +236,7 @@ impl Rack {
 
 /// What rules read of a volume.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Kind<'a> {
+struct StockKind<'a> {
     capacity: Quantity,
     class: &'a Name,
     modes: AccessModes,
@@ -245,7 +245,7 @@ struct Kind<'a> {
     affinity: Option<&'a Vec<NodeTerm>>,
 }
 
-impl<'a> Kind<'a> {
+impl<'a> StockKind<'a> {
     fn of(volume: &'a VolumeFacts) -> Self {
         Self {
             capacity: volume.capacity,
@@ -287,7 +287,7 @@ struct RowIndex {
 
 impl RowIndex {
     fn of(
-        kinds: &[(Kind<'_>, Vec<&VolumeFacts>)],
+        kinds: &[(StockKind<'_>, Vec<&VolumeFacts>)],
         nodes: &[NodeRules],
         symbols: &mut Symbols,
     ) -> Self {

@@ -11,7 +11,9 @@ use muster_core::ids::{Name, ObjectKey};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::office::{Body, Office};
+use super::ClaimFix;
+use super::api::ApiCalls;
+use super::client::Body;
 use crate::kube::backoff::Backoff;
 use crate::objects::{PersistentVolumeClaim, PhaseStatus};
 use crate::translate::SELECTED_NODE;
@@ -41,20 +43,16 @@ struct VolumeSpec {
     claim_ref: Option<crate::objects::ClaimReference>,
 }
 
-impl Office {
+impl ApiCalls {
     /// Sees to claims and waits until each has its volume.
-    pub(super) async fn fix_claims(
-        &self,
-        claims: &[(ObjectKey, Option<Name>)],
-        node: &Name,
-    ) -> Result<(), String> {
-        for (claim, volume) in claims {
+    pub(super) async fn fix_claims(&self, claims: &[ClaimFix], node: &Name) -> Result<(), String> {
+        for ClaimFix { claim, volume } in claims {
             match volume {
                 Some(volume) => self.give(volume, claim).await?,
                 None => self.have_made(claim, node).await?,
             }
         }
-        for (claim, _) in claims {
+        for ClaimFix { claim, .. } in claims {
             self.wait_for(claim).await?;
         }
         Ok(())
@@ -63,9 +61,10 @@ impl Office {
     /// Gives a volume to a claim.
     async fn give(&self, volume: &Name, claim: &ObjectKey) -> Result<(), String> {
         let address = format!("/api/v1/persistentvolumes/{volume}");
-        let found: Volume = self.read(&address).await.map_err(|failure| failure.to_string())?;
+        let found: Volume =
+            self.client.read(&address).await.map_err(|failure| failure.to_string())?;
         let wanted: PersistentVolumeClaim =
-            self.read(&claim_path(claim)).await.map_err(|failure| failure.to_string())?;
+            self.client.read(&claim_path(claim)).await.map_err(|failure| failure.to_string())?;
         if let Some(held) = &found.spec.claim_ref {
             let namespace = held.namespace.as_deref().unwrap_or("default");
             if namespace == &*claim.namespace && held.name == *claim.name {
@@ -90,7 +89,7 @@ impl Office {
                 "uid": wanted.metadata.uid,
             }},
         });
-        let written = self.write(Method::PATCH, &address, (Body::MergePatch, &patch)).await;
+        let written = self.client.write(Method::PATCH, &address, (Body::MergePatch, &patch)).await;
         written.map_err(|failure| format!("volume {volume} was not given to {claim}: {failure}"))
     }
 
@@ -98,7 +97,7 @@ impl Office {
     async fn have_made(&self, claim: &ObjectKey, node: &Name) -> Result<(), String> {
         let patch = json!({"metadata": {"annotations": {SELECTED_NODE: &**node}}});
         let written =
-            self.write(Method::PATCH, &claim_path(claim), (Body::MergePatch, &patch)).await;
+            self.client.write(Method::PATCH, &claim_path(claim), (Body::MergePatch, &patch)).await;
         written.map_err(|failure| format!("claim {claim} was not told its node: {failure}"))
     }
 
@@ -108,6 +107,7 @@ impl Office {
         let mut backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(2));
         loop {
             let found: PersistentVolumeClaim = self
+                .client
                 .read(&claim_path(claim))
                 .await
                 .map_err(|failure| format!("claim {claim} cannot be read: {failure}"))?;

@@ -1,4 +1,4 @@
-//! Events for people: what happened to a pod or a PodGroup, several of the same in one.
+//! Kubernetes events: what happened to a pod or a PodGroup, several of the same in one.
 //!
 //! What happens to pods of a PodGroup within a moment is one event of the group, with their number;
 //! a pod of its own has its own. Events are the least of what an API server is for: there is a limit
@@ -16,8 +16,10 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tracing::debug;
 
-use super::office::{Body, Office};
-use super::pod::now;
+use super::PodRef;
+use super::api::ApiCalls;
+use super::client::Body;
+use super::pod_status::now;
 
 /// Time over which the same is gathered.
 const GATHER: Duration = Duration::from_secs(1);
@@ -28,13 +30,13 @@ const WAITING_MAX: usize = 16_384;
 /// Longest message the API server takes.
 const MESSAGE_MAX: usize = 1_024;
 
-/// Something worth telling.
+/// Something worth an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Happening {
     /// The pod, or the PodGroup itself.
     object: ObjectKey,
     uid: Name,
-    /// The job of a pod; none for a PodGroup itself.
+    /// The job of a pod; a PodGroup itself has none here.
     job: Option<ObjectKey>,
     reason: &'static str,
     kind: &'static str,
@@ -45,30 +47,24 @@ const NORMAL: &str = "Normal";
 const WARNING: &str = "Warning";
 
 impl Happening {
-    pub(super) fn bound(pod: &ObjectKey, uid: &Name, job: &ObjectKey, node: &Name) -> Self {
+    pub(super) fn bound(pod: &PodRef, job: &ObjectKey, node: &Name) -> Self {
         let message = format!("Successfully assigned {pod} to {node}");
-        Self::of_pod(pod, uid, job, ("Scheduled", NORMAL), message)
+        Self::of_pod(pod, job, ("Scheduled", NORMAL), message)
     }
 
-    pub(super) fn bind_failed(
-        pod: &ObjectKey,
-        uid: &Name,
-        job: &ObjectKey,
-        node: &Name,
-        reason: &str,
-    ) -> Self {
+    pub(super) fn bind_failed(pod: &PodRef, job: &ObjectKey, node: &Name, reason: &str) -> Self {
         let message = format!("{pod} could not be bound to {node}: {reason}");
-        Self::of_pod(pod, uid, job, ("FailedScheduling", WARNING), message)
+        Self::of_pod(pod, job, ("FailedScheduling", WARNING), message)
     }
 
-    pub(super) fn evicted(pod: &ObjectKey, uid: &Name, job: &ObjectKey, reason: &str) -> Self {
+    pub(super) fn evicted(pod: &PodRef, job: &ObjectKey, reason: &str) -> Self {
         let message = format!("{pod} is evicted: {reason}");
-        Self::of_pod(pod, uid, job, ("Evict", WARNING), message)
+        Self::of_pod(pod, job, ("Evict", WARNING), message)
     }
 
-    /// A pod waits. Of pods of a group the group tells it.
-    pub(super) fn waits(pod: &ObjectKey, uid: &Name, job: &ObjectKey, message: &str) -> Self {
-        Self::of_pod(pod, uid, job, ("FailedScheduling", WARNING), message.to_owned())
+    /// A pod waits. For pods of a group the event is the group's.
+    pub(super) fn waits(pod: &PodRef, job: &ObjectKey, message: &str) -> Self {
+        Self::of_pod(pod, job, ("FailedScheduling", WARNING), message.to_owned())
     }
 
     pub(super) fn group_waits(group: &ObjectKey, uid: &str, message: &str) -> Self {
@@ -77,13 +73,12 @@ impl Happening {
     }
 
     fn of_pod(
-        pod: &ObjectKey,
-        uid: &Name,
+        pod: &PodRef,
         job: &ObjectKey,
         (reason, kind): (&'static str, &'static str),
         message: String,
     ) -> Self {
-        let (object, uid, job) = (pod.clone(), uid.clone(), Some(job.clone()));
+        let (PodRef { key: object, uid }, job) = (pod.clone(), Some(job.clone()));
         Self { object, uid, job, reason, kind, message }
     }
 }
@@ -109,9 +104,9 @@ impl Events {
     }
 }
 
-/// Gathers and writes events until nobody notes any more.
+/// Gathers and writes events until the calls have ended.
 pub(crate) async fn write(
-    office: Arc<Office>,
+    api: Arc<ApiCalls>,
     mut happenings: Receiver<Happening>,
     component: String,
 ) {
@@ -122,19 +117,20 @@ pub(crate) async fn write(
         while let Ok(more) = happenings.try_recv() {
             gathered.push(more);
         }
-        let told = gather(&mut gathered, |group| office.memo.group(group).map(|memo| memo.uid));
-        let beyond = told.len().saturating_sub(WRITTEN_MAX) as u64;
-        let dropped = office.events.dropped.swap(0, Ordering::Relaxed) + beyond;
-        office.metrics.events_dropped(dropped);
-        for told in told.into_iter().take(WRITTEN_MAX) {
-            office.write_event(&told, &component).await;
+        let events =
+            gather(&mut gathered, |group| api.statuses.group(group).map(|cached| cached.uid));
+        let beyond = events.len().saturating_sub(WRITTEN_MAX) as u64;
+        let dropped = api.events.dropped.swap(0, Ordering::Relaxed) + beyond;
+        api.metrics.events_dropped(dropped);
+        for event in events.into_iter().take(WRITTEN_MAX) {
+            api.write_event(&event, &component).await;
         }
     }
 }
 
 /// An event to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Told {
+struct GatheredEvent {
     /// `Pod` or `PodGroup`.
     object_kind: &'static str,
     object: ObjectKey,
@@ -145,12 +141,13 @@ struct Told {
 }
 
 /// Makes one event of everything that is about the same object for the same reason. Groups without a
-/// uid do not exist: what happened to their pods is told of the pods.
+/// uid do not exist: their pods have events of their own.
 fn gather(
     happenings: &mut Vec<Happening>,
     uid_of: impl Fn(&ObjectKey) -> Option<String>,
-) -> Vec<Told> {
-    let mut heaps: BTreeMap<(ObjectKey, bool, &'static str), (Told, u32)> = BTreeMap::new();
+) -> Vec<GatheredEvent> {
+    let mut heaps: BTreeMap<(ObjectKey, bool, &'static str), (GatheredEvent, u32)> =
+        BTreeMap::new();
     for happening in happenings.drain(..) {
         let Happening { object, uid, job, reason, kind, message } = happening;
         let group = match job {
@@ -163,30 +160,30 @@ fn gather(
             None => ("Pod", object, uid.to_string()),
         };
         let key = (object.clone(), object_kind == "Pod", reason);
-        let told = Told { object_kind, object, uid, reason, kind, message };
-        heaps.entry(key).and_modify(|heap| heap.1 += 1).or_insert((told, 1));
+        let event = GatheredEvent { object_kind, object, uid, reason, kind, message };
+        heaps.entry(key).and_modify(|heap| heap.1 += 1).or_insert((event, 1));
     }
-    let told = heaps.into_values().map(|(mut told, count)| {
+    let events = heaps.into_values().map(|(mut event, count)| {
         if count > 1 {
-            told.message = format!("{} (and {} more pods)", told.message, count - 1);
+            event.message = format!("{} (and {} more pods)", event.message, count - 1);
         }
-        told
+        event
     });
-    told.collect()
+    events.collect()
 }
 
-impl Office {
-    async fn write_event(&self, told: &Told, component: &str) {
-        let path = format!("/api/v1/namespaces/{}/events", told.object.namespace);
-        let event = body(told, component);
-        if let Err(failure) = self.write(Method::POST, &path, (Body::Whole, &event)).await {
-            debug!(object = %told.object, %failure, "an event was not written");
+impl ApiCalls {
+    async fn write_event(&self, event: &GatheredEvent, component: &str) {
+        let path = format!("/api/v1/namespaces/{}/events", event.object.namespace);
+        let body = (Body::Whole, &body(event, component));
+        if let Err(failure) = self.client.write(Method::POST, &path, body).await {
+            debug!(object = %event.object, %failure, "an event was not written");
         }
     }
 }
 
-fn body(told: &Told, component: &str) -> Value {
-    let Told { object_kind, object, uid, reason, kind, message } = told;
+fn body(event: &GatheredEvent, component: &str) -> Value {
+    let GatheredEvent { object_kind, object, uid, reason, kind, message } = event;
     let api_version = if *object_kind == "Pod" { "v1" } else { "scheduling.volcano.sh/v1beta1" };
     let mut message = message.clone();
     let mut end = MESSAGE_MAX.min(message.len());
@@ -223,18 +220,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pods_of_a_group_are_told_together_and_others_alone() {
+    fn pods_of_a_group_share_an_event_and_others_have_their_own() {
         let key = |name: &str| ObjectKey::new("default", name);
         let bound = |pod: &str, job: &str| {
-            Happening::bound(&key(pod), &"u".into(), &key(job), &"n0".into())
+            let pod = PodRef { key: key(pod), uid: "u".into() };
+            Happening::bound(&pod, &key(job), &"n0".into())
         };
         let mut all =
             vec![bound("g-0", "g"), bound("lone", "lone"), bound("g-1", "g"), bound("x", "gone")];
-        let told = gather(&mut all, |group| (&*group.name == "g").then(|| "gu".to_owned()));
-        let lines: Vec<String> = told
+        let events = gather(&mut all, |group| (&*group.name == "g").then(|| "gu".to_owned()));
+        let lines: Vec<String> = events
             .iter()
-            .map(|told| {
-                format!("{} {} {}: {}", told.object_kind, told.object, told.uid, told.message)
+            .map(|event| {
+                format!("{} {} {}: {}", event.object_kind, event.object, event.uid, event.message)
             })
             .collect();
         assert_eq!(

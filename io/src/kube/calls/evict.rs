@@ -2,61 +2,81 @@
 //!
 //! By default as Volcano does it: the condition `DisruptionTarget` says why, then the pod is deleted
 //! with its own grace period. With `eviction.mode: evict` the Eviction API is asked instead, which
-//! looks at disruption budgets itself and may say no.
+//! looks at disruption budgets itself and may say no. An eviction counts as failed only when it is
+//! certain that the pod stays; where the answers leave that open, the pod itself is asked.
 
 use http::Method;
 use muster_core::config::EvictionMode;
 use muster_core::delta::ClusterDelta;
-use muster_core::ids::{Name, ObjectKey};
-use serde_json::json;
+use muster_core::intent::Ruling;
+use serde_json::{Value, json};
 use tracing::warn;
 
+use super::PodRef;
+use super::api::ApiCalls;
+use super::client::{Body, Write, pod_path};
 use super::event::Happening;
-use super::failure::Failure;
-use super::office::{Body, Office, pod_path};
-use super::pod::{condition, now};
+use super::failure::{Attempts, Failure};
+use super::pod_status::{condition, now};
+use super::verify;
 
-impl Office {
-    pub(super) async fn evict(&self, pod: &ObjectKey, uid: &Name, job: &ObjectKey, reason: &str) {
-        let mode = *self.eviction.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let result = match mode {
-            EvictionMode::Delete => self.delete(pod, uid, reason).await,
-            EvictionMode::Evict => self.ask_to_evict(pod, uid).await,
+impl ApiCalls {
+    pub(super) async fn evict(&self, pod: &PodRef, ruling: &Ruling) {
+        let reason = ruling.reason.as_deref().unwrap_or_default();
+        let result = match self.eviction() {
+            EvictionMode::Delete => self.delete(pod, reason).await,
+            EvictionMode::Evict => self.post_eviction(pod).await,
         };
         match result {
             Ok(()) => {
                 self.metrics.evicted();
-                self.events.note(Happening::evicted(pod, uid, job, reason));
+                self.events.note(Happening::evicted(pod, &ruling.job, reason));
             }
             // It is gone, which is what was wanted.
+            Err(Failure::Overtaken(_)) => {}
             Err(failure) if failure.is(404) => {}
             Err(failure) => {
                 self.metrics.evict_failed();
                 warn!(%pod, %failure, "the eviction failed");
-                let (pod, uid, reason) = (pod.clone(), uid.clone(), failure.to_string());
-                self.tell(ClusterDelta::EvictFailed { pod, uid, reason }).await;
+                let (PodRef { key, uid }, reason) = (pod.clone(), failure.to_string());
+                self.tell(ClusterDelta::EvictFailed { pod: key, uid, reason }).await;
             }
         }
     }
 
-    async fn delete(&self, pod: &ObjectKey, uid: &Name, reason: &str) -> Result<(), Failure> {
+    async fn delete(&self, pod: &PodRef, reason: &str) -> Result<(), Failure> {
         let why = condition("DisruptionTarget", "True", "PreemptionByScheduler", reason, &now());
-        let patch = json!({"metadata": {"uid": &**uid}, "status": {"conditions": [why]}});
-        let status = pod_path(pod, "/status");
-        self.write(Method::PATCH, &status, (Body::StrategicPatch, &patch)).await?;
+        let patch = json!({"metadata": {"uid": &*pod.uid}, "status": {"conditions": [why]}});
+        let status = pod_path(&pod.key, "/status");
+        self.client.write(Method::PATCH, &status, (Body::StrategicPatch, &patch)).await?;
         let options = json!({
-            "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": &**uid},
+            "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": &*pod.uid},
         });
-        self.write(Method::DELETE, &pod_path(pod, ""), (Body::Whole, &options)).await
+        self.ask_to_leave(pod, Method::DELETE, "", &options).await
     }
 
-    async fn ask_to_evict(&self, pod: &ObjectKey, uid: &Name) -> Result<(), Failure> {
+    async fn post_eviction(&self, pod: &PodRef) -> Result<(), Failure> {
+        // Written by hand: kube-core's request helper names the field `delete_options`, which an API
+        // server does not know. The uid would be lost, and another pod of that name evicted.
         let eviction = json!({
             "apiVersion": "policy/v1",
             "kind": "Eviction",
-            "metadata": {"name": &*pod.name, "namespace": &*pod.namespace},
-            "deleteOptions": {"preconditions": {"uid": &**uid}},
+            "metadata": {"name": &*pod.key.name, "namespace": &*pod.key.namespace},
+            "deleteOptions": {"preconditions": {"uid": &*pod.uid}},
         });
-        self.write(Method::POST, &pod_path(pod, "/eviction"), (Body::Whole, &eviction)).await
+        self.ask_to_leave(pod, Method::POST, "/eviction", &eviction).await
+    }
+
+    async fn ask_to_leave(
+        &self,
+        pod: &PodRef,
+        method: Method,
+        part: &str,
+        body: &Value,
+    ) -> Result<(), Failure> {
+        let (path, object) = (pod_path(&pod.key, part), pod_path(&pod.key, ""));
+        let write = Write { method, path: &path, body: (Body::Whole, body) };
+        let judge = |found| verify::evicted(pod, found);
+        self.client.write_verified(&write, &object, &mut Attempts::default(), judge).await
     }
 }

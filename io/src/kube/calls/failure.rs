@@ -1,8 +1,28 @@
-//! What an error of a call means: try again, or take it as the answer.
+//! What a failed attempt at a call means: is another one worth it, and may this one have been carried
+//! out all the same?
+//!
+//! | the attempt | tried again | carried out? |
+//! | --- | --- | --- |
+//! | no answer in time, connection lost, 502 to 504 | while this process leads | maybe, even later |
+//! | 500: etcd in trouble, or a broken webhook, which lasts | a few times | maybe |
+//! | a success that cannot be read | no | maybe |
+//! | 401: the client fetches credentials that ran out | a few times | no |
+//! | 429: the server is busy | while this process leads | no |
+//! | any other refusal | no | no |
+//!
+//! Each cause has its own count: neither time-outs nor a server that was busy use up the attempts of
+//! another cause. Once an attempt may have been carried out, no later refusal says that it was not;
+//! only the object does.
 
 use kube::core::Status;
+use tokio::time::Instant;
 
-/// Why a call was not carried out.
+/// Attempts that may fail for one cause that can last forever.
+const ATTEMPTS_MAX: u32 = 5;
+/// Attempts after a conflict that left the object as it was.
+const CONFLICTS_MAX: u32 = 3;
+
+/// Why a call is given up.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub(crate) enum Failure {
     /// The server said no, and will say it again.
@@ -13,6 +33,9 @@ pub(crate) enum Failure {
         /// What it said.
         message: String,
     },
+    /// The object has changed so that the call can never be carried out.
+    #[error("{0}")]
+    Overtaken(String),
     /// This process may issue no calls any more.
     #[error("this process leads no longer")]
     NotLeading,
@@ -25,35 +48,48 @@ impl Failure {
     }
 }
 
-/// What to do about an error.
+/// How one attempt failed.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Fate {
-    /// The server, or the way to it, is in trouble; it may have carried the call out.
-    Again,
-    /// The same, but of a kind that can last forever: a broken webhook looks like this.
-    AgainAFewTimes(Failure),
-    /// The answer is no.
+pub(super) enum Cause {
+    /// No answer in time, or none of the server's own: the connection was lost, or a gateway gave up.
+    NoAnswer,
+    /// The server had no time for it.
+    Busy,
+    /// The server did not take the credentials.
+    Unauthorized(Failure),
+    /// Something went wrong inside the server.
+    ServerError(Failure),
+    /// The server said that all is well in words that make no sense.
+    Garbled(Failure),
+    /// The server said no, or the request could not even be built.
     Refused(Failure),
 }
 
-pub(super) fn fate(error: &kube::Error) -> Fate {
-    let status = match error {
-        kube::Error::Api(status) => status,
-        // The call could not even be made, or its answer makes no sense.
-        kube::Error::BuildRequest(_) | kube::Error::HttpError(_) | kube::Error::SerdeError(_) => {
-            return Fate::Refused(Failure::Refused { code: 0, message: error.to_string() });
+impl Cause {
+    pub(super) fn of(error: &kube::Error) -> Self {
+        let status = match error {
+            kube::Error::Api(status) => status,
+            kube::Error::BuildRequest(_) | kube::Error::HttpError(_) => {
+                return Self::Refused(without_status(error));
+            }
+            kube::Error::SerdeError(_) => return Self::Garbled(without_status(error)),
+            _ => return Self::NoAnswer,
+        };
+        let failure = Failure::Refused { code: status.code, message: words(status) };
+        match status.code {
+            // The same number says that the server is busy, and that a disruption budget is used up.
+            429 if is_about_budget(status) => Self::Refused(failure),
+            429 => Self::Busy,
+            502..=504 => Self::NoAnswer,
+            401 => Self::Unauthorized(failure),
+            500 => Self::ServerError(failure),
+            _ => Self::Refused(failure),
         }
-        _ => return Fate::Again,
-    };
-    let failure = Failure::Refused { code: status.code, message: words(status) };
-    match status.code {
-        // The same number says that the server is busy, and that a disruption budget is used up.
-        429 if is_about_budget(status) => Fate::Refused(failure),
-        429 | 502..=504 => Fate::Again,
-        // Credentials that ran out are fetched anew by the client.
-        401 | 500 => Fate::AgainAFewTimes(failure),
-        _ => Fate::Refused(failure),
     }
+}
+
+fn without_status(error: &kube::Error) -> Failure {
+    Failure::Refused { code: 0, message: error.to_string() }
 }
 
 fn is_about_budget(status: &Status) -> bool {
@@ -69,23 +105,85 @@ fn words(status: &Status) -> String {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Is another attempt worth it?
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Retry {
+    /// Yes, after a pause.
+    Again,
+    /// No.
+    GiveUp(Failure),
+}
 
-    fn api(code: u16, message: &str) -> kube::Error {
-        kube::Error::Api(Status { code, message: message.to_owned(), ..Status::default() }.boxed())
+/// Does an object have to be asked how a call about it ended?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ask {
+    /// No: the call was never carried out.
+    No,
+    /// Yes, and if it was not carried out by then, it never will be.
+    Once,
+    /// Yes, but it may still be carried out later: if it was not, make it again.
+    AndRetry,
+}
+
+/// What is known of the attempts at one call, over all requests made for it.
+#[derive(Debug, Default)]
+pub(super) struct Attempts {
+    unauthorized: u32,
+    server_errors: u32,
+    conflicts: u32,
+    /// May one of them have been carried out?
+    uncertain: bool,
+    /// Until when one of them may still be carried out.
+    lands_by: Option<Instant>,
+}
+
+impl Attempts {
+    /// Notes a failed attempt. One without an answer may be carried out until the time given.
+    pub(super) fn failed(&mut self, cause: Cause, lands_by: Instant) -> Retry {
+        match cause {
+            Cause::NoAnswer => {
+                self.uncertain = true;
+                self.lands_by = self.lands_by.max(Some(lands_by));
+                Retry::Again
+            }
+            Cause::Busy => Retry::Again,
+            Cause::Unauthorized(failure) => a_few_times(&mut self.unauthorized, failure),
+            Cause::ServerError(failure) => {
+                self.uncertain = true;
+                a_few_times(&mut self.server_errors, failure)
+            }
+            Cause::Garbled(failure) => {
+                self.uncertain = true;
+                Retry::GiveUp(failure)
+            }
+            Cause::Refused(failure) => {
+                self.conflicts += u32::from(failure.is(409));
+                Retry::GiveUp(failure)
+            }
+        }
     }
 
-    #[test]
-    fn trouble_is_tried_again_and_answers_are_taken() {
-        for code in [429, 502, 503, 504] {
-            assert_eq!(fate(&api(code, "busy")), Fate::Again, "{code}");
+    /// Attempts that were answered with a conflict.
+    pub(super) fn conflicts(&self) -> u32 {
+        self.conflicts
+    }
+
+    /// Does the object have to be asked, now that the call would be given up?
+    pub(super) fn ask(&self, failure: &Failure, now: Instant) -> Ask {
+        // A conflict says that the object is not as the call takes it to be.
+        let conflict = failure.is(409);
+        if !self.uncertain && !conflict {
+            return Ask::No;
         }
-        for code in [400, 403, 404, 409, 422] {
-            let refused = Failure::Refused { code, message: "no".to_owned() };
-            assert_eq!(fate(&api(code, "no")), Fate::Refused(refused), "{code}");
-        }
-        assert!(matches!(fate(&api(500, "webhook")), Fate::AgainAFewTimes(_)));
+        let late = self.lands_by.is_some_and(|lands_by| now < lands_by);
+        if late || conflict && self.conflicts <= CONFLICTS_MAX { Ask::AndRetry } else { Ask::Once }
     }
 }
+
+fn a_few_times(count: &mut u32, failure: Failure) -> Retry {
+    *count += 1;
+    if *count < ATTEMPTS_MAX { Retry::Again } else { Retry::GiveUp(failure) }
+}
+
+#[cfg(test)]
+mod tests;

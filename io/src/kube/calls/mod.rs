@@ -1,31 +1,57 @@
-//! What the scheduler wants, carried out: one task a call, a bounded number at a time.
+//! Carries out what the scheduler decided: one task a call, a bounded number at a time.
 //!
-//! `tray` keeps calls about one object in order and holds reports back for a moment, so that several
-//! become one; `desk` starts them; `office` issues one call, again and again while the trouble is
-//! transient; `bind`, `evict`, `claim`, `pod`, `group`, `queue` and `event` know what each call
-//! looks like.
+//! Files stand in the order a call passes them. `call_queue` keeps calls about one object in order and
+//! holds reports back for a moment, so that several become one; `dispatcher` starts them; `api` knows
+//! the way of each kind; `bind`, `claim`, `evict`, `pod_status`, `group_status`, `queue_status` and
+//! `event` know what its requests look like; `client` sends these, with `verify`, `failure` and
+//! `rate_limit` below it.
 
-pub(crate) mod desk;
-pub(crate) mod office;
-mod tray;
-mod pace;
-mod failure;
+mod call_queue;
+pub(crate) mod dispatcher;
+pub(crate) mod api;
 mod bind;
-mod evict;
 mod claim;
-mod pod;
-mod group;
-mod queue;
+mod evict;
+mod pod_status;
+mod group_status;
+mod queue_status;
 pub(crate) mod event;
+mod client;
+mod verify;
+mod failure;
+mod rate_limit;
 
+use std::fmt;
 use std::sync::Arc;
 
 use muster_core::delta::{AnnotatedNode, GroupPhase};
 use muster_core::ids::{Name, ObjectKey};
-use muster_core::intent::{Decision, DecisionOp, Intent};
+use muster_core::intent::{Intent, Ruling};
 use muster_core::status::{GroupReport, QueueReport, WaitReport};
 
-/// What calls are about: those about the same are made one after the other.
+/// A call to the API server.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Call {
+    /// Changes what happens to a pod.
+    Act(Act),
+    /// Writes how things stand.
+    Report(Report),
+}
+
+impl Call {
+    /// What it is about.
+    pub(crate) fn subject(&self) -> Subject {
+        match self {
+            Self::Act(Act { pod, .. }) | Self::Report(Report::Wait { pod, .. }) => {
+                Subject::Pod(pod.key.clone())
+            }
+            Self::Report(Report::Group { group, .. }) => Subject::Group(group.clone()),
+            Self::Report(Report::Queue { queue, .. }) => Subject::Queue(queue.clone()),
+        }
+    }
+}
+
+/// The object a call is about: calls about the same one are made one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Subject {
     /// A pod.
@@ -36,123 +62,125 @@ pub(crate) enum Subject {
     Queue(Name),
 }
 
-/// A call that changes what happens.
+/// A pod as calls name it; prints as its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Act {
-    /// Bind a pod once its claims are seen to.
-    Bind {
-        /// Its uid.
-        uid: Name,
-        /// Where to.
-        node: Name,
-        /// Its job.
-        job: ObjectKey,
-        /// Claims to be seen to first: each with the volume it gets, none has one made.
-        claims: Vec<(ObjectKey, Option<Name>)>,
-    },
-    /// Evict a pod.
-    Evict {
-        /// Its uid.
-        uid: Name,
-        /// Its job.
-        job: ObjectKey,
-        /// Why, for people.
-        reason: String,
-    },
-    /// Write the node held for a pod; none clears it.
-    Nominate {
-        /// Its uid.
-        uid: Name,
-        /// The node.
-        node: Option<Name>,
-    },
-    /// Write the annotations that tell of the room held for a pod, or remove them.
-    Annotate {
-        /// Its uid.
-        uid: Name,
-        /// The room.
-        reservation: Option<AnnotatedNode>,
-    },
+pub(crate) struct PodRef {
+    /// Namespace and name.
+    pub(crate) key: ObjectKey,
+    /// The uid it must still have.
+    pub(crate) uid: Name,
 }
 
-/// A call that tells people and controllers how things stand; only the newest counts.
+impl fmt::Display for PodRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.key.fmt(f)
+    }
+}
+
+/// A call that changes what happens to a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Act {
+    /// The pod.
+    pub(crate) pod: PodRef,
+    /// What happens to it.
+    pub(crate) kind: ActKind,
+}
+
+/// What happens to a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ActKind {
+    /// It is bound once its claims have their volumes.
+    Bind {
+        /// Where to.
+        node: Name,
+        /// What was decided.
+        ruling: Arc<Ruling>,
+        /// Claims that need a volume first.
+        claims: Vec<ClaimFix>,
+    },
+    /// It is evicted.
+    Evict {
+        /// What was decided.
+        ruling: Arc<Ruling>,
+    },
+    /// The node held for it is written, or cleared.
+    Nominate(Option<Name>),
+    /// The annotations about the room held for it are written, or removed.
+    Annotate(Option<AnnotatedNode>),
+}
+
+/// A claim that needs a volume before its pod is bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ClaimFix {
+    /// The claim.
+    pub(crate) claim: ObjectKey,
+    /// The volume it gets; without one, a volume is provisioned.
+    pub(crate) volume: Option<Name>,
+}
+
+/// A call that tells users and controllers how things stand; only the newest counts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Report {
     /// A pod waits.
     Wait {
-        /// Its uid.
-        uid: Name,
+        /// The pod.
+        pod: PodRef,
         /// Its job.
         job: ObjectKey,
-        /// Why.
+        /// Why it waits.
         wait: Arc<WaitReport>,
     },
     /// Status of a PodGroup.
     Group {
+        /// The PodGroup.
+        group: ObjectKey,
         /// Its phase.
         phase: GroupPhase,
         /// The rest.
         report: GroupReport,
     },
     /// Status of a queue.
-    Queue(Box<QueueReport>),
+    Queue {
+        /// The queue.
+        queue: Name,
+        /// Its status.
+        report: Box<QueueReport>,
+    },
 }
 
-/// A call.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Call {
-    /// Of the first kind.
-    Act(Act),
-    /// Of the second.
-    Report(Report),
-}
-
-/// The calls of a cycle, in order. Claims go with the bind they come before, and binds and evictions
-/// with the job their decision names.
-pub(crate) fn calls(intents: Vec<Intent>, decisions: &[Decision]) -> Vec<(Subject, Call)> {
-    let mut made = decisions
-        .iter()
-        .filter(|decision| matches!(decision.op, DecisionOp::Bind | DecisionOp::Evict));
-    // Both lists are in the order things were decided, so the next decision about the pod is its own.
-    let mut job_of = |pod: &ObjectKey| {
-        let decision = made.find(|decision| decision.pod == *pod);
-        decision.map_or_else(|| pod.clone(), |decision| decision.job.clone())
-    };
-    let mut claims = Vec::new();
+/// The calls of a cycle, in order. Claims go with the bind of their pod, which they come before.
+pub(crate) fn calls(intents: Vec<Intent>) -> Vec<Call> {
+    let mut claims: Vec<(ObjectKey, ClaimFix)> = Vec::new();
     let mut calls = Vec::with_capacity(intents.len());
     for intent in intents {
-        let (subject, call) = match intent {
-            Intent::FixClaim { claim, volume, .. } => {
-                claims.push((claim, volume));
+        calls.push(match intent {
+            Intent::FixClaim { claim, volume, pod, .. } => {
+                claims.push((pod, ClaimFix { claim, volume }));
                 continue;
             }
-            Intent::Bind { pod, uid, node } => {
-                let (job, claims) = (job_of(&pod), std::mem::take(&mut claims));
-                (Subject::Pod(pod), Call::Act(Act::Bind { uid, node, job, claims }))
+            Intent::Bind { pod, uid, node, ruling } => {
+                let own = claims.extract_if(.., |(of, _)| *of == pod).map(|(_, fix)| fix).collect();
+                act(pod, uid, ActKind::Bind { node, ruling, claims: own })
             }
-            Intent::Evict { pod, uid, reason } => {
-                let job = job_of(&pod);
-                (Subject::Pod(pod), Call::Act(Act::Evict { uid, job, reason }))
-            }
-            Intent::Nominate { pod, uid, node } => {
-                (Subject::Pod(pod), Call::Act(Act::Nominate { uid, node }))
-            }
+            Intent::Evict { pod, uid, ruling } => act(pod, uid, ActKind::Evict { ruling }),
+            Intent::Nominate { pod, uid, node } => act(pod, uid, ActKind::Nominate(node)),
             Intent::Annotate { pod, uid, reservation } => {
-                (Subject::Pod(pod), Call::Act(Act::Annotate { uid, reservation }))
+                act(pod, uid, ActKind::Annotate(reservation))
             }
             Intent::Unscheduled { pod, uid, job, wait } => {
-                (Subject::Pod(pod), Call::Report(Report::Wait { uid, job, wait }))
+                Call::Report(Report::Wait { pod: PodRef { key: pod, uid }, job, wait })
             }
             Intent::GroupStatus { group, phase, report } => {
-                (Subject::Group(group), Call::Report(Report::Group { phase, report }))
+                Call::Report(Report::Group { group, phase, report })
             }
-            Intent::QueueStatus { queue, report } => {
-                (Subject::Queue(queue), Call::Report(Report::Queue(report)))
-            }
-        };
-        calls.push((subject, call));
+            Intent::QueueStatus { queue, report } => Call::Report(Report::Queue { queue, report }),
+        });
     }
     calls
+}
+
+fn act(pod: ObjectKey, uid: Name, kind: ActKind) -> Call {
+    Call::Act(Act { pod: PodRef { key: pod, uid }, kind })
 }
 
 #[cfg(test)]

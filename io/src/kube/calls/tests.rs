@@ -1,6 +1,6 @@
 //! Intents of a cycle as calls.
 
-use muster_core::intent::{Decision, DecisionOp, Intent, Ruling};
+use muster_core::intent::DecisionOp;
 
 use super::*;
 
@@ -8,37 +8,64 @@ fn key(name: &str) -> ObjectKey {
     ObjectKey::new("default", name)
 }
 
+fn pod(name: &str, uid: &str) -> PodRef {
+    PodRef { key: key(name), uid: uid.into() }
+}
+
+fn ruling(op: DecisionOp, job: &str) -> Arc<Ruling> {
+    let job = key(job);
+    Arc::new(Ruling { action: "allocate", op, job, beneficiary: None, reason: None })
+}
+
 #[test]
-fn binds_and_evictions_know_their_job_and_take_their_claims_along() {
-    let decision = |op, pod: &str, job: &str| {
-        let job = key(job);
-        let ruling = Ruling { action: "allocate", op, job, beneficiary: None, reason: None };
-        Decision { pod: key(pod), node: "n".into(), ruling: ruling.into() }
+fn binds_and_evictions_carry_their_ruling_and_binds_their_claims() {
+    let (evicted, bound) = (ruling(DecisionOp::Evict, "low"), ruling(DecisionOp::Bind, "high"));
+    let claim = |name: &str, pod: &str| Intent::FixClaim {
+        claim: key(name),
+        volume: None,
+        node: "n".into(),
+        pod: key(pod),
     };
-    let decisions = [
-        decision(DecisionOp::Pipeline, "p", "held"),
-        decision(DecisionOp::Evict, "victim", "low"),
-        decision(DecisionOp::Bind, "p", "high"),
-    ];
+    let bind = |pod: &str, uid: &str| Intent::Bind {
+        pod: key(pod),
+        uid: uid.into(),
+        node: "n".into(),
+        ruling: bound.clone(),
+    };
     let intents = vec![
-        Intent::Evict { pod: key("victim"), uid: "v".into(), reason: "room".into() },
-        Intent::FixClaim { claim: key("c"), volume: None, node: "n".into(), pod: key("p") },
-        Intent::Bind { pod: key("p"), uid: "u".into(), node: "n".into() },
+        Intent::Evict { pod: key("victim"), uid: "v".into(), ruling: evicted.clone() },
+        // Claims find their bind by its pod, not by their place in the list.
+        claim("c", "p"),
+        claim("d", "q"),
+        bind("p", "u"),
+        bind("q", "w"),
     ];
-    let (evict, bind) = (
-        Act::Evict { uid: "v".into(), job: key("low"), reason: "room".into() },
-        Act::Bind {
-            uid: "u".into(),
-            node: "n".into(),
-            job: key("high"),
-            claims: vec![(key("c"), None)],
-        },
-    );
+    let acted = |name: &str, uid: &str, kind| Call::Act(Act { pod: pod(name, uid), kind });
+    let bound_with = |claim: &str| ActKind::Bind {
+        node: "n".into(),
+        ruling: bound.clone(),
+        claims: vec![ClaimFix { claim: key(claim), volume: None }],
+    };
     assert_eq!(
-        calls(intents, &decisions),
+        calls(intents),
         [
-            (Subject::Pod(key("victim")), Call::Act(evict)),
-            (Subject::Pod(key("p")), Call::Act(bind)),
+            acted("victim", "v", ActKind::Evict { ruling: evicted }),
+            acted("p", "u", bound_with("c")),
+            acted("q", "w", bound_with("d")),
         ]
     );
+}
+
+#[test]
+fn calls_about_one_pod_share_a_subject() {
+    let nominate = act(key("p"), "u".into(), ActKind::Nominate(None));
+    let evict =
+        act(key("p"), "u".into(), ActKind::Evict { ruling: ruling(DecisionOp::Evict, "p") });
+    assert_eq!(nominate.subject(), evict.subject());
+    let of_a_group = Report::Group {
+        group: key("p"),
+        phase: GroupPhase::Pending,
+        report: GroupReport::default(),
+    };
+    assert_ne!(Call::Report(of_a_group).subject(), nominate.subject());
 }

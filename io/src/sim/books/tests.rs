@@ -40,7 +40,7 @@ fn a_pod_that_changes_or_goes_leaves_no_trace() {
     let mut books = books(&[node("n0", 4), set(running("p", "g", 1, "n0"))]);
     books.apply(&set(running("p", "g", 1, "n1")));
     assert_eq!(cpu(&books.nodes["n0"].used), 0);
-    books.apply(&ClusterDelta::PodGone(key("p")));
+    books.apply(&ClusterDelta::Gone(ObjectRef::Pod(key("p"))));
     assert!(!books.nodes.contains_key("n1"), "a node that never was is forgotten");
     assert!(books.jobs.is_empty() && books.pods.is_empty());
     assert!(books.ever.contains(&key("p")) && books.ever.contains(&key("g")));
@@ -49,7 +49,7 @@ fn a_pod_that_changes_or_goes_leaves_no_trace() {
 #[test]
 fn pods_outlive_their_node() {
     let mut books = books(&[node("n0", 4), set(running("p", "g", 1, "n0"))]);
-    books.apply(&ClusterDelta::NodeGone("n0".into()));
+    books.apply(&ClusterDelta::Gone(ObjectRef::Node("n0".into())));
     assert_eq!((cpu(&books.nodes["n0"].used), cpu(&books.nodes["n0"].allocatable)), (1000, 0));
     assert!(books.nodes["n0"].facts.is_none());
 }
@@ -65,8 +65,8 @@ fn queues_count_what_is_below_them() {
     loner.queue = Some("team".into());
     let books = books(&[
         node("n0", 4),
-        ClusterDelta::Queue(Box::new(queue("team"))),
-        ClusterDelta::Queue(Box::new(child)),
+        ClusterDelta::from(queue("team")),
+        ClusterDelta::from(child),
         set_gang(group),
         set(running("g-0", "g", 1, "n0")),
         set(loner),
@@ -82,7 +82,7 @@ fn queues_that_contain_each_other_are_children_of_the_root() {
     let (mut a, mut b) = (queue("a"), queue("b"));
     a.parent = Some("b".into());
     b.parent = Some("a".into());
-    let books = books(&[ClusterDelta::Queue(Box::new(a)), ClusterDelta::Queue(Box::new(b))]);
+    let books = books(&[ClusterDelta::from(a), ClusterDelta::from(b)]);
     assert_eq!(books.queue_path(&"a".into()), ["a", "root"].map(Name::from));
 }
 

@@ -15,7 +15,7 @@ impl Cluster {
     pub fn call(&mut self, intents: &[Intent], now_ms: i64) {
         for intent in intents {
             match intent {
-                Intent::Bind { pod, uid, node } => self.bind(pod, uid, node, now_ms),
+                Intent::Bind { pod, uid, node, .. } => self.bind(pod, uid, node, now_ms),
                 Intent::FixClaim { claim, volume, node, pod } => {
                     if let Err(reason) = self.fix_claim(claim, volume.as_ref(), node) {
                         self.unfixed.insert(pod.clone(), reason);

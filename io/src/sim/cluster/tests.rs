@@ -1,10 +1,12 @@
 //! The rules of the embedded cluster, one test each.
 
-use muster_core::delta::{ClusterDelta, GroupPhase, QueueState};
+use std::sync::Arc;
+
+use muster_core::delta::{ClusterDelta, GroupPhase};
 use muster_core::ids::{Name, ObjectKey};
-use muster_core::intent::Intent;
+use muster_core::intent::{DecisionOp, Intent, Ruling};
 use muster_core::resource::Quantity;
-use muster_core::status::{Condition, GroupReport, QueueReport};
+use muster_core::status::{Condition, GroupReport, QueueReport, QueueState};
 use muster_core::verdict::Reason;
 
 use super::super::scenario::{Delay, Deletion, FailBind, Kubelet, Scenario};
@@ -14,6 +16,7 @@ use crate::objects::{Node, Object, ObjectKind, Pod, PodGroup, PodGroupCondition}
 fn scenario(objects: Vec<Object>) -> Scenario {
     Scenario {
         name: "rules".into(),
+        variant: None,
         source: "rules.yaml".into(),
         config: None,
         period_ms: 1000,
@@ -56,14 +59,28 @@ fn uid(cluster: &Cluster, name: &str) -> Name {
     cluster.pod(&key(name)).unwrap().metadata.uid.as_deref().unwrap().into()
 }
 
+/// What a call rests on; an API server does not look at it.
+fn ruling(op: DecisionOp, pod: &str) -> Arc<Ruling> {
+    Arc::new(Ruling { action: "test", op, job: key(pod), beneficiary: None, reason: None })
+}
+
+fn bind_call(pod: &str, uid: &str, node: &str) -> Intent {
+    let ruling = ruling(DecisionOp::Bind, pod);
+    Intent::Bind { pod: key(pod), uid: uid.into(), node: node.into(), ruling }
+}
+
+fn evict_call(pod: &str, uid: &str) -> Intent {
+    Intent::Evict { pod: key(pod), uid: uid.into(), ruling: ruling(DecisionOp::Evict, pod) }
+}
+
 fn bind(cluster: &mut Cluster, name: &str, node: &str, now_ms: i64) {
     let uid = uid(cluster, name);
-    cluster.call(&[Intent::Bind { pod: key(name), uid, node: node.into() }], now_ms);
+    cluster.call(&[bind_call(name, &uid, node)], now_ms);
 }
 
 fn evict(cluster: &mut Cluster, name: &str, now_ms: i64) {
     let uid = uid(cluster, name);
-    cluster.call(&[Intent::Evict { pod: key(name), uid, reason: "room".into() }], now_ms);
+    cluster.call(&[evict_call(name, &uid)], now_ms);
 }
 
 /// Lets everything happen that is due by then.
@@ -302,31 +319,25 @@ fn a_binding_fails_as_often_as_the_timeline_says() {
 fn binding_what_or_where_nothing_is_fails() {
     let mut cluster =
         Cluster::new(&scenario(vec![node("n0"), node("n1"), waiting("p"), running("q", "n0")]));
-    let call = |pod: &str, uid: &str, node: &str| Intent::Bind {
-        pod: key(pod),
-        uid: uid.into(),
-        node: node.into(),
-    };
     let (p, q) = (uid(&cluster, "p"), uid(&cluster, "q"));
     cluster.call(
         &[
-            call("p", &p, "gone"),
-            call("gone", "x", "n0"),
-            call("p", "another", "n0"),
-            call("q", &q, "n1"),
+            bind_call("p", &p, "gone"),
+            bind_call("gone", "x", "n0"),
+            bind_call("p", "another", "n0"),
+            bind_call("q", &q, "n1"),
         ],
         0,
     );
     assert_eq!(failed_binds(&cluster), 4);
-    cluster.call(&[call("q", &q, "n0")], 0);
+    cluster.call(&[bind_call("q", &q, "n0")], 0);
     assert_eq!(failed_binds(&cluster), 4, "bound there already is success");
 }
 
 #[test]
 fn evicting_a_pod_that_is_gone_comes_back_as_a_failure() {
     let mut cluster = Cluster::new(&scenario(vec![]));
-    let evict = Intent::Evict { pod: key("p"), uid: "x".into(), reason: String::new() };
-    cluster.call(&[evict], 0);
+    cluster.call(&[evict_call("p", "x")], 0);
     assert!(matches!(&cluster.outcomes[..], [ClusterDelta::EvictFailed { .. }]));
 }
 

@@ -3,7 +3,7 @@
 
 mod bounds;
 mod gangs;
-mod neighbours;
+mod interpod;
 mod replay;
 mod victims;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use muster_core::delta::{
-    ClusterDelta, HostPort, NearFacts, NearTerm, Operator, PodPhase, PodSelector, Protocol,
-    Requirement, SelectorPart, TierRef, TopologyMode, TopologyWish,
+    ClusterDelta, HostPort, InterPodFacts, InterPodTerm, ObjectRef, Operator, PodPhase,
+    PodSelector, Protocol, Requirement, SelectorPart, TierRef, TopologyMode, TopologyWish,
 };
 use muster_core::intent::{Decision, DecisionOp};
 
@@ -53,7 +53,7 @@ fn held(name: &str, gang: &str, cpus: i64, node: &str) -> ClusterDelta {
 }
 
 fn gone(name: &str) -> ClusterDelta {
-    ClusterDelta::PodGone(key(name))
+    ClusterDelta::Gone(ObjectRef::Pod(key(name)))
 }
 
 /// Two low pods of two cpus each on a node of four, and a high pod that waits.
@@ -261,12 +261,12 @@ fn a_victim_may_be_needed_for_a_port_or_for_its_company() {
         evict_for("high", "low-0", "n0", "low"),
         decide(DecisionOp::Pipeline, "high-0", "n0", "high"),
     ];
-    let judged = |stays: NearFacts, comes: NearFacts| {
+    let judged = |stays: InterPodFacts, comes: InterPodFacts| {
         let mut low = running("low-0", "low", 1, "n0");
         low.labels = vec![("app".into(), "low".into())];
-        low.constraints.near = stays;
+        low.constraints.interpod = stays;
         let mut high = pod("high-0", "high", 1);
-        high.constraints.near = comes;
+        high.constraints.interpod = comes;
         let mut state = books(&[
             node("n0", 4),
             set_gang(gang("low", 1)),
@@ -281,7 +281,7 @@ fn a_victim_may_be_needed_for_a_port_or_for_its_company() {
     let ports = |port: u16, address: Option<&str>| {
         let address = address.map(Into::into);
         let ports = vec![HostPort { port, protocol: Protocol::Tcp, address }];
-        NearFacts { ports, ..NearFacts::default() }
+        InterPodFacts { ports, ..InterPodFacts::default() }
     };
     let away = |value: &str, key: &str| {
         let app =
@@ -291,10 +291,10 @@ fn a_victim_may_be_needed_for_a_port_or_for_its_company() {
             namespace_labels: None,
             labels: Some(vec![app]),
         }]);
-        let anti_affinity = vec![NearTerm { pods, topology_key: key.into() }];
-        NearFacts { anti_affinity, ..NearFacts::default() }
+        let anti_affinity = vec![InterPodTerm { pods, topology_key: key.into() }];
+        InterPodFacts { anti_affinity, ..InterPodFacts::default() }
     };
-    let none = NearFacts::default;
+    let none = InterPodFacts::default;
     assert_eq!(judged(ports(80, None), ports(80, Some("10.0.0.1"))), []);
     assert_eq!(judged(none(), away("low", "host")), []);
     let useless = [Invariant::MinimalVictims];

@@ -7,7 +7,7 @@ use muster_core::intent::{Decision, DecisionOp};
 use muster_core::resource::{Dim, ResourceNames, ResourceVec};
 
 use super::super::books::Books;
-use super::neighbours::is_in_the_way;
+use super::interpod::is_in_the_way;
 use super::replay::Replay;
 use super::{Invariant, Watch};
 

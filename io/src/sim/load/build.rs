@@ -10,10 +10,12 @@ use super::decode::{decode, expected_one_of};
 use super::error::{FieldError, LoadError, LoadErrors};
 use super::item::{self, Item};
 use super::references::Known;
+use super::variants::{self, Written};
 use super::warnings::missing_nodes;
 use super::{API_VERSION, Origin, expect, written};
 use crate::objects::{Metadata, Object, ObjectKind, Queue};
-use crate::sim::scenario::{Delay, Deletion, FailBind, Kubelet, Scenario, TimelineEntry};
+use crate::sim::expectation::Expectation;
+use crate::sim::scenario::{Delay, Deletion, FailBind, Kubelet, Scenario, TimelineEntry, Variant};
 
 /// Cycle period where a Scenario gives none.
 const PERIOD_MS: i64 = 1000;
@@ -60,6 +62,7 @@ impl Builder {
         let objects = self.objects_at_zero(items);
         self.finish(Scenario {
             name: name.to_owned(),
+            variant: None,
             source: PathBuf::new(),
             config: None,
             period_ms: PERIOD_MS,
@@ -74,8 +77,8 @@ impl Builder {
         })
     }
 
-    /// The Scenario a document describes.
-    pub(super) fn scenario(mut self, mut value: Value) -> Result<Scenario, LoadErrors> {
+    /// The Scenario a document describes, once for each of its variants.
+    pub(super) fn scenario(mut self, mut value: Value) -> Result<Vec<Scenario>, LoadErrors> {
         // Taken out first: rebuilding a hundred thousand objects value by value would be waste.
         let objects = match value.pointer_mut("/spec/objects") {
             Some(Value::Array(list)) => std::mem::take(list),
@@ -95,10 +98,12 @@ impl Builder {
         let items = self.items("spec.objects", objects.into_iter().chain(spec.objects));
         let objects = self.objects_at_zero(items);
         let timeline = self.timeline(spec.timeline);
-        let expect = self.expectations(spec.expect);
+        let expect = self.expectations("spec.expect", spec.expect);
+        let variants = self.variants(spec.config.as_deref(), spec.variants);
         let stem = self.source.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        self.finish(Scenario {
+        let scenario = Scenario {
             name: metadata.name.or(stem).unwrap_or_default(),
+            variant: None,
             source: PathBuf::new(),
             config: spec.config,
             period_ms,
@@ -113,7 +118,35 @@ impl Builder {
             invariants: spec.invariants == written::Switch::On,
             expect,
             warnings: Vec::new(),
-        })
+        };
+        self.finish(scenario).map(|scenario| variants::expand(scenario, variants))
+    }
+
+    fn variants(&mut self, config: Option<&str>, written: Vec<Written>) -> Vec<variants::Read> {
+        for error in variants::check_names(&written) {
+            self.errors.push(self.origin.error(error));
+        }
+        let mut read = Vec::new();
+        for (at, mut written) in written.into_iter().enumerate() {
+            let path = format!("spec.variants[{at}]");
+            let expect = std::mem::take(&mut written.expect);
+            let expect = self.expectations(&format!("{path}.expect"), expect);
+            match written.config(config, &path) {
+                Ok(config) => {
+                    let place = format!("document {}: {path}", self.origin.document);
+                    let variant = Variant { name: written.name, place };
+                    read.push(variants::Read { variant, config, expect });
+                }
+                Err(error) => {
+                    // A configuration that cannot be read is the same error for every variant.
+                    let error = self.origin.error(error);
+                    if !self.errors.contains(&error) {
+                        self.errors.push(error);
+                    }
+                }
+            }
+        }
+        read
     }
 
     fn fail(&mut self, field: &str, problem: String) {
@@ -201,7 +234,7 @@ impl Builder {
         for (at, delete) in written.iter().enumerate() {
             let path = format!("{path}.delete[{at}]");
             let Some(kind) = ObjectKind::by_name(&delete.kind) else {
-                let known = ObjectKind::ALL.map(ObjectKind::name);
+                let known: Vec<_> = ObjectKind::ALL.iter().map(|kind| kind.name()).collect();
                 let expected = expected_one_of(&delete.kind, &known);
                 let problem = format!("{:?} is not a kind of object; {expected}", delete.kind);
                 self.fail(&format!("{path}.kind"), problem);
@@ -240,7 +273,7 @@ impl Builder {
         fail_binds
     }
 
-    fn expectations(&mut self, written: Vec<Value>) -> Vec<crate::sim::expectation::Expectation> {
+    fn expectations(&mut self, path: &str, written: Vec<Value>) -> Vec<Expectation> {
         let mut expectations = Vec::new();
         for (at, value) in written.into_iter().enumerate() {
             let read = expect::read(value).and_then(|expectation| {
@@ -252,7 +285,7 @@ impl Builder {
             match read {
                 Ok(expectation) => expectations.push(expectation),
                 Err(error) => {
-                    let error = error.within(&format!("spec.expect[{at}]"));
+                    let error = error.within(&format!("{path}[{at}]"));
                     self.errors.push(self.origin.error(error));
                 }
             }

@@ -1,12 +1,13 @@
 //! One document or list entry to objects: a real object, a short form, or neither.
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::decode::decode;
 use super::error::{FieldError, join};
-use crate::objects::{Object, ObjectKind};
+use crate::objects::{Decode, Object, ObjectKind};
 use crate::sim::expand::{RUN_FOR, ShortForm};
-use crate::sim::{duration, timestamp};
+use crate::sim::{clock, duration};
 use crate::translate::{Fault, OwnerRule, translate};
 
 /// A value and where it stands in its document.
@@ -91,32 +92,17 @@ fn object(
     map: Map<String, Value>,
     owner: &OwnerRule,
 ) -> Result<Object, FieldError> {
-    let value = Value::Object(map);
-    let mut object = match kind {
-        ObjectKind::Node => Object::Node(decode(value)?),
-        ObjectKind::Pod => Object::Pod(decode(value)?),
-        ObjectKind::PodGroup => Object::PodGroup(decode(value)?),
-        ObjectKind::Queue => Object::Queue(decode(value)?),
-        ObjectKind::HyperNode => Object::HyperNode(decode(value)?),
-        ObjectKind::PriorityClass => Object::PriorityClass(decode(value)?),
-        ObjectKind::Namespace => Object::Namespace(decode(value)?),
-        ObjectKind::PersistentVolume => Object::PersistentVolume(decode(value)?),
-        ObjectKind::PersistentVolumeClaim => Object::PersistentVolumeClaim(decode(value)?),
-        ObjectKind::StorageClass => Object::StorageClass(decode(value)?),
-        ObjectKind::CsiNode => Object::CsiNode(decode(value)?),
-        ObjectKind::ResourceQuota => Object::ResourceQuota(decode(value)?),
-        ObjectKind::PodDisruptionBudget => Object::PodDisruptionBudget(decode(value)?),
-        ObjectKind::Service => Object::Service(decode(value)?),
-        ObjectKind::ReplicationController => Object::ReplicationController(decode(value)?),
-        ObjectKind::ReplicaSet => Object::ReplicaSet(decode(value)?),
-        ObjectKind::StatefulSet => Object::StatefulSet(decode(value)?),
-        ObjectKind::Numatopology => return inert(kind, value),
-    };
+    let mut object = Object::decode(kind, Written(Value::Object(map)))?;
+    if let Object::Inert { key, .. } = &object {
+        let problem = "is missing; expected a name";
+        let named = !key.name.is_empty();
+        return if named { Ok(object) } else { Err(FieldError::new("metadata.name", problem)) };
+    }
     check(&object, owner)?;
     if let Some(metadata) = object.metadata_mut()
         && let Some(text) = &metadata.creation_timestamp
     {
-        let Some(ms) = timestamp::ms_from_zero(text) else {
+        let Some(ms) = clock::parse_rfc3339(text) else {
             let problem = format!(
                 "{text:?} is not an RFC 3339 time; expected one such as 2026-01-01T00:00:00Z"
             );
@@ -127,18 +113,15 @@ fn object(
     Ok(object)
 }
 
-/// Of an object no rule reads, only its name is kept.
-fn inert(kind: ObjectKind, value: Value) -> Result<Object, FieldError> {
-    #[derive(serde::Deserialize)]
-    struct Named {
-        #[serde(default)]
-        metadata: crate::objects::Metadata,
+/// An object as it stands in a file.
+struct Written(Value);
+
+impl Decode for Written {
+    type Error = FieldError;
+
+    fn decode<T: DeserializeOwned>(self) -> Result<Box<T>, FieldError> {
+        decode(self.0)
     }
-    let Named { metadata } = decode(value)?;
-    if metadata.name.is_empty() {
-        return Err(FieldError::new("metadata.name", "is missing; expected a name"));
-    }
-    Ok(Object::Inert { kind, key: kind.key(metadata.namespace.as_deref(), &metadata.name) })
 }
 
 /// Is the object one that a cluster could hold? One that makes no sense to the scheduler is among

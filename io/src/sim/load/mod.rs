@@ -9,6 +9,7 @@ mod decode;
 mod item;
 mod batch;
 mod expect;
+mod variants;
 mod written;
 mod references;
 mod warnings;
@@ -34,28 +35,43 @@ pub(crate) const API_VERSION: &str = "muster.sh/v1alpha1";
 const KIND: &str = "Scenario";
 
 /// The one Scenario that these files and directories make, for `simulate`: a single Scenario
-/// document, or any number of plain manifests, which form one Scenario together.
+/// document, or any number of plain manifests, which form one Scenario together. Of a Scenario with
+/// variants it is the first.
 pub fn load_one(paths: &[PathBuf]) -> Result<Scenario, LoadErrors> {
+    Ok(first(together(paths)?))
+}
+
+/// The same as [`load_one`], but the variant of that name.
+pub fn load_variant(paths: &[PathBuf], name: &str) -> Result<Scenario, LoadErrors> {
+    variants::choose(together(paths)?, name)
+}
+
+/// The Scenario in a text, for one that is built in; of one with variants the first.
+pub fn load_text(source_name: &str, text: &str) -> Result<Scenario, LoadErrors> {
+    let path = PathBuf::from(source_name);
+    let documents = documents::parse(&path, text.as_bytes())?;
+    alone(Document::all(vec![File { path, documents }])).map(first)
+}
+
+/// The Scenario that these files and directories make, once for each of its variants.
+fn together(paths: &[PathBuf]) -> Result<Vec<Scenario>, LoadErrors> {
     let files = files::read(paths)?;
     let documents = Document::all(files);
     let scenario = if documents.iter().any(|document| document.is_scenario) {
         alone(documents)
     } else {
-        manifests(documents, paths)
+        manifests(documents, paths).map(|scenario| vec![scenario])
     };
     scenario.map_err(locate::fill_lines)
 }
 
-/// The Scenario in a text, for one that is built in.
-pub fn load_text(source_name: &str, text: &str) -> Result<Scenario, LoadErrors> {
-    let path = PathBuf::from(source_name);
-    let documents = documents::parse(&path, text.as_bytes())?;
-    alone(Document::all(vec![File { path, documents }]))
+fn first(runs: Vec<Scenario>) -> Scenario {
+    runs.into_iter().next().expect("a Scenario that was read is at least one run")
 }
 
 /// Every Scenario in these files and below these directories, for `test`, in the order given and
-/// then by path. A plain manifest file that is named itself is a Scenario without expectations; one
-/// that is merely found in a directory is none.
+/// then by path; one with variants once for each of them. A plain manifest file that is named itself
+/// is a Scenario without expectations; one that is merely found in a directory is none.
 pub fn load_all(paths: &[PathBuf]) -> Result<Vec<Scenario>, LoadErrors> {
     let mut scenarios = Vec::new();
     let mut errors = Vec::new();
@@ -64,7 +80,8 @@ pub fn load_all(paths: &[PathBuf]) -> Result<Vec<Scenario>, LoadErrors> {
         let named = paths.contains(&path);
         let documents = Document::all(vec![file]);
         let result = if documents.iter().any(|document| document.is_scenario) {
-            documents.into_iter().map(|document| alone(vec![document])).collect()
+            let each = documents.into_iter().map(|document| alone(vec![document]));
+            each.collect::<Result<Vec<_>, _>>().map(|runs| runs.into_iter().flatten().collect())
         } else if named {
             manifests(documents, std::slice::from_ref(&path)).map(|scenario| vec![scenario])
         } else {
@@ -118,8 +135,8 @@ impl Document {
     }
 }
 
-/// The Scenario that is the only document.
-fn alone(mut documents: Vec<Document>) -> Result<Scenario, LoadErrors> {
+/// The Scenario that is the only document, once for each of its variants.
+fn alone(mut documents: Vec<Document>) -> Result<Vec<Scenario>, LoadErrors> {
     if documents.len() == 1
         && let Some(document) = documents.pop_if(|document| document.is_scenario)
     {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::expect::KeyText;
+use super::variants;
 use crate::sim::duration::{self, DurationMs};
 use crate::sim::scenario::Delay;
 
@@ -41,6 +42,7 @@ pub(super) struct Spec {
     pub(super) timeline: Vec<Entry>,
     pub(super) invariants: Switch,
     pub(super) expect: Vec<Value>,
+    pub(super) variants: Vec<variants::Written>,
 }
 
 #[derive(Default, Deserialize)]

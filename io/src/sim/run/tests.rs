@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use muster_core::intent::DecisionOp;
+use muster_core::policy::Registry;
 use rayon::ThreadPoolBuilder;
 
 use super::super::load::load_text;
@@ -14,7 +15,9 @@ fn play(spec: &str) -> RunResult {
     );
     let scenario = load_text("test.yaml", &text).unwrap();
     let config = match &scenario.config {
-        Some(text) => crate::config::parse("test.conf", text).unwrap().config,
+        Some(text) => {
+            crate::config::parse(&Registry::standard(), "test.conf", text).unwrap().config
+        }
         None => crate::config::default_config().config,
     };
     let pool = Arc::new(ThreadPoolBuilder::new().num_threads(1).build().unwrap());

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use comfy_table::{Cell, CellAlignment, Color};
 use muster_core::delta::GroupPhase;
-use muster_core::scheduler::JobView;
+use muster_core::report::JobView;
 
 use super::super::run::RunResult;
 use super::{Ink, plural};

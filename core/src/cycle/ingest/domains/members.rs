@@ -8,14 +8,13 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Component, World};
 use regex_lite::Regex;
 
-use crate::class::Matcher;
 use crate::delta::{DomainFacts, DomainMember};
 use crate::ids::Name;
-use crate::world::{Directory, NodeIdentity, NodePlace, NodeRules, Symbols};
+use crate::world::{Directory, Matcher, NodeIdentity, NodePlace, NodeRules, Symbols};
 
 /// What the members of a domain that are nodes come to.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct FoundMembers {
     /// Rows of the nodes, in no particular order, some perhaps twice.
     pub(super) rows: Vec<u32>,
     /// Members that found no node, in words.
@@ -29,17 +28,17 @@ pub(crate) struct Finders(Vec<Finder>);
 #[derive(Debug)]
 struct Finder {
     rule: DomainMember,
-    test: Test,
+    test: MemberTest,
     nodes: Vec<Entity>,
 }
 
 #[derive(Debug)]
-enum Test {
+enum MemberTest {
     Name(Regex),
     Labels(Matcher),
 }
 
-impl Test {
+impl MemberTest {
     /// The test of a rule; none for members that are named.
     fn of(world: &mut World, rule: &DomainMember) -> Result<Option<Self>, String> {
         match rule {
@@ -75,10 +74,10 @@ pub(super) fn find(
     domain: Entity,
     facts: &DomainFacts,
     changed: &[Entity],
-) -> Result<Found, String> {
+) -> Result<FoundMembers, String> {
     let mut kept = world.get_mut::<Finders>(domain).map(|mut all| std::mem::take(&mut all.0));
     let kept = kept.get_or_insert_default();
-    let mut found = Found::default();
+    let mut found = FoundMembers::default();
     let mut absent: Vec<&Name> = Vec::new();
     let mut finders = Vec::new();
     for member in &facts.members {
@@ -95,7 +94,7 @@ pub(super) fn find(
                 finder.look_again(world, changed);
                 finder
             }
-            None => match Test::of(world, member)? {
+            None => match MemberTest::of(world, member)? {
                 Some(test) => Finder::new(world, member.clone(), test),
                 None => continue,
             },
@@ -121,7 +120,7 @@ pub(super) fn find(
 
 impl Finder {
     /// Holds all nodes against a rule.
-    fn new(world: &mut World, rule: DomainMember, test: Test) -> Self {
+    fn new(world: &mut World, rule: DomainMember, test: MemberTest) -> Self {
         let all = world.query::<(Entity, &NodeIdentity, &NodeRules)>();
         let symbols = world.resource::<Symbols>();
         let matching =

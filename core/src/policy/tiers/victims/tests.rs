@@ -4,9 +4,9 @@ mod moves;
 
 use std::sync::Arc;
 
-use super::super::super::EvictPurpose;
-use super::super::super::bed::{Bed, evictor, job, named, task, tasks, tiers};
 use super::*;
+use crate::policy::testing::{Bed, evictor, job, named, standard, task, tasks, tiers};
+use crate::policy::{EvictPurpose, Plugin, PreemptablePlugin, VictimQueueOrderPlugin, plugin};
 use crate::world::QueueReadOnlyItem;
 
 /// A plugin that allows tasks by the number at the end of their names; none abstains.
@@ -28,15 +28,11 @@ fn numbered(cluster: &Cluster<'_, '_>, tasks: &[Entity], numbers: &[u64]) -> Vec
     tasks.iter().copied().filter(is_one).collect()
 }
 
-impl Policy for Says {
-    fn name(&self) -> &'static str {
-        "says"
-    }
+plugin!(Says);
 
-    fn points(&self) -> &'static [Point] {
-        &[Point::Preemptable]
-    }
+impl Plugin for Says {}
 
+impl PreemptablePlugin for Says {
     fn preemptable(&self, cluster: &Cluster<'_, '_>, _: &Evictor, tasks: &[Entity]) -> Ballot {
         self.ballot(cluster, tasks)
     }
@@ -49,7 +45,7 @@ fn walk(said: &'static [Tier]) -> Vec<String> {
     let mut bed = Bed::new();
     bed.node("n", &[("cpu", 9)]).group("v", 1, |_| {}).group("e", 1, |_| {}).running("v", 4, "n");
     bed.look(move |cluster, directory| {
-        let says = |said: Option<&'static [u64]>| Arc::new(Says(said)) as Arc<dyn Policy>;
+        let says = |said: Option<&'static [u64]>| ("says", Arc::new(Says(said)) as Arc<dyn Plugin>);
         let tier = |tier: &Tier| tier.iter().copied().map(says).collect();
         let policies = tiers(said.iter().map(tier).collect());
         let candidates = tasks(directory, &["v-3", "v-1", "v-0", "v-2"]);
@@ -100,7 +96,8 @@ fn a_closed_gate_takes_a_plugin_out_of_one_question_but_there_is_none_for_gangs(
         let mut gates = crate::config::Gates::default();
         gates.close(crate::config::Gate::Preemptable);
         let mut policies = Policies::default();
-        policies.add(0, Arc::new(super::super::super::gang::Gang), gates);
+        let (name, gang) = standard("gang");
+        policies.add((0, name), gang, gates);
         let evictor = evictor(directory, "e", None, EvictPurpose::Preempt);
         let candidates = tasks(directory, &["v-0"]);
         [
@@ -115,15 +112,11 @@ fn a_closed_gate_takes_a_plugin_out_of_one_question_but_there_is_none_for_gangs(
 /// Prefers to evict from the queues of these names, in order.
 struct From(&'static [&'static str]);
 
-impl Policy for From {
-    fn name(&self) -> &'static str {
-        "from"
-    }
+plugin!(From);
 
-    fn points(&self) -> &'static [Point] {
-        &[Point::VictimQueueOrder]
-    }
+impl Plugin for From {}
 
+impl VictimQueueOrderPlugin for From {
     fn victim_queue_order(
         &self,
         _: &Cluster<'_, '_>,
@@ -156,10 +149,7 @@ const ALL: [&str; 8] = ["a-0", "b-0", "c-0", "gone-0", "gone-1", "c-1", "b-1", "
 
 fn sorted(from: &'static [&'static str]) -> Vec<String> {
     two_queues().look(move |cluster, directory| {
-        let policies = tiers(vec![vec![
-            Arc::new(super::super::super::priority::Priority),
-            Arc::new(From(from)),
-        ]]);
+        let policies = tiers(vec![vec![standard("priority"), ("from", Arc::new(From(from)))]]);
         let evictor = evictor(directory, "e", None, EvictPurpose::Reclaim);
         let mut victims = tasks(directory, &ALL);
         policies.sort_victims(cluster, &evictor, &mut victims);

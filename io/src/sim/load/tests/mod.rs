@@ -2,6 +2,7 @@
 
 mod refused;
 mod expanded;
+mod varied;
 mod random;
 
 use std::fs;

@@ -20,14 +20,14 @@ static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
 });
 
 /// Reads bytes as a file would be read, without the file.
-fn read_bytes(name: &str, bytes: &[u8]) -> Result<Scenario, LoadErrors> {
+fn read_bytes(name: &str, bytes: &[u8]) -> Result<Vec<Scenario>, LoadErrors> {
     let path = PathBuf::from(name);
     let documents = documents::parse(&path, bytes)?;
     let documents = Document::all(vec![File { path: path.clone(), documents }]);
     if documents.iter().any(|document| document.is_scenario) {
         alone(documents)
     } else {
-        manifests(documents, &[path])
+        manifests(documents, &[path]).map(|scenario| vec![scenario])
     }
 }
 

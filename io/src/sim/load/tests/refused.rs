@@ -49,7 +49,7 @@ fn unknown_fields_of_our_own_kinds_are_refused_with_the_nearest_name() {
         spec_complaints("  cycels: 5\n"),
         ["f.yaml:3: document 1: spec.cycels: is not known here; did you mean cycles? (expected \
              one of config, period, cycles, kubelet, recreate, objects, timeline, invariants, \
-             expect)"]
+             expect, variants)"]
     );
     assert_eq!(
         spec_complaints("  objects:\n  - {kind: Gang, name: g, minMembers: 1}\n"),

@@ -2,41 +2,34 @@
 
 use std::sync::Arc;
 
-use super::super::super::super::bed::{Bed, named, tasks, tiers};
 use super::*;
 use crate::config::{Gate, Gates};
+use crate::policy::testing::{Bed, named, tasks, tiers};
+use crate::policy::{VictimGuardPlugin, VictimTasksPlugin};
 
 /// A plugin that proposes tasks by the number at the end of their names.
-struct Proposes(&'static str, &'static [u64], Option<i64>);
+struct Proposes(&'static [u64], Option<i64>);
 
-impl Policy for Proposes {
-    fn name(&self) -> &'static str {
-        self.0
-    }
+plugin!(Proposes);
 
-    fn points(&self) -> &'static [Point] {
-        &[Point::VictimTasks]
-    }
+impl Plugin for Proposes {}
 
+impl VictimTasksPlugin for Proposes {
     fn victim_tasks(&self, cluster: &Cluster<'_, '_>, now: TimeMs, all: &[Entity]) -> Proposal {
-        let mut named = numbered(cluster, all, self.1);
+        let mut named = numbered(cluster, all, self.0);
         named.reverse();
-        Proposal { tasks: named, again: self.2.map(|later| TimeMs(now.0 + later)) }
+        Proposal { tasks: named, again: self.1.map(|later| TimeMs(now.0 + later)) }
     }
 }
 
 /// Proposes one task whether it is a candidate or not.
 struct Insists(Entity);
 
-impl Policy for Insists {
-    fn name(&self) -> &'static str {
-        "insists"
-    }
+plugin!(Insists);
 
-    fn points(&self) -> &'static [Point] {
-        &[Point::VictimTasks]
-    }
+impl Plugin for Insists {}
 
+impl VictimTasksPlugin for Insists {
     fn victim_tasks(&self, _: &Cluster<'_, '_>, _: TimeMs, _: &[Entity]) -> Proposal {
         Proposal { tasks: vec![self.0], again: None }
     }
@@ -45,28 +38,25 @@ impl Policy for Insists {
 /// A plugin that lets go of tasks by the number at the end of their names; none abstains.
 struct Guards(Option<&'static [u64]>);
 
-impl Policy for Guards {
-    fn name(&self) -> &'static str {
-        "guards"
-    }
+plugin!(Guards);
 
-    fn points(&self) -> &'static [Point] {
-        &[Point::VictimGuard]
-    }
+impl Plugin for Guards {}
 
+impl VictimGuardPlugin for Guards {
     fn victim_guard(&self, cluster: &Cluster<'_, '_>, proposed: &[Entity]) -> Ballot {
         self.0.map_or(Ballot::Abstain, |may| Ballot::Only(numbered(cluster, proposed, may)))
     }
 }
 
-type Tier = Vec<Arc<dyn Policy>>;
+type Named = (&'static str, Arc<dyn Plugin>);
+type Tier = Vec<Named>;
 
-fn proposes(name: &'static str, numbers: &'static [u64]) -> Arc<dyn Policy> {
-    Arc::new(Proposes(name, numbers, None))
+fn proposes(name: &'static str, numbers: &'static [u64]) -> Named {
+    (name, Arc::new(Proposes(numbers, None)))
 }
 
-fn guards(numbers: &'static [u64]) -> Arc<dyn Policy> {
-    Arc::new(Guards(Some(numbers)))
+fn guards(numbers: &'static [u64]) -> Named {
+    ("guards", Arc::new(Guards(Some(numbers))))
 }
 
 fn bed() -> Bed {
@@ -109,7 +99,7 @@ fn guards_of_every_tier_narrow_and_propose_nobody() {
     let all = || proposes("a", &[0, 1, 2, 3]);
     let before = move || vec![vec![guards(&[0, 1, 2])], vec![all()], vec![guards(&[0, 2, 3])]];
     assert_eq!(moved(before), ["v-0 by a", "v-2 by a"]);
-    let silent: fn() -> Arc<dyn Policy> = || Arc::new(Guards(None));
+    let silent: fn() -> Named = || ("silent", Arc::new(Guards(None)));
     assert_eq!(moved(move || vec![vec![all(), silent()]]).len(), 4);
     assert_eq!(moved(|| vec![vec![guards(&[0, 1, 2, 3])]]), [""; 0]);
 }
@@ -123,7 +113,7 @@ fn what_guards_refuse_is_not_made_up_for_by_a_later_tier() {
 #[test]
 fn who_is_no_candidate_is_not_moved_and_does_not_keep_the_next_tier_from_being_asked() {
     let moved = bed().look(|cluster, directory| {
-        let outside = Arc::new(Insists(tasks(directory, &["v-0"])[0]));
+        let outside: Named = ("insists", Arc::new(Insists(tasks(directory, &["v-0"])[0])));
         let policies = tiers(vec![vec![outside], vec![proposes("b", &[0, 1])]]);
         let moves = policies.victim_tasks(cluster, TimeMs(0), &tasks(directory, &["v-1", "v-2"]));
         named(cluster, &moves.tasks.iter().map(|&(task, _)| task).collect::<Vec<_>>())
@@ -135,7 +125,7 @@ fn who_is_no_candidate_is_not_moved_and_does_not_keep_the_next_tier_from_being_a
 fn the_earliest_wish_to_be_asked_again_counts() {
     let again = bed().look(|cluster, directory| {
         let wishes = [Some(60), None, Some(20)];
-        let wish = |later| Arc::new(Proposes("a", &[], later)) as Arc<dyn Policy>;
+        let wish = |later| -> Named { ("a", Arc::new(Proposes(&[], later))) };
         let policies = tiers(wishes.map(|later| vec![wish(later)]).into());
         policies.victim_tasks(cluster, TimeMs(100), &tasks(directory, &["v-0"])).again
     });
@@ -155,8 +145,8 @@ fn a_closed_gate_silences_a_plugin() {
         ]
         .map(|(of_proposer, of_guard)| {
             let mut policies = Policies::default();
-            policies.add(0, proposes("a", &[0, 1]), of_proposer);
-            policies.add(0, guards(&[1]), of_guard);
+            policies.add((0, "a"), proposes("a", &[0, 1]).1, of_proposer);
+            policies.add((0, "guards"), guards(&[1]).1, of_guard);
             let asked = policies.is_asked(Point::VictimTasks);
             let moves = policies.victim_tasks(cluster, TimeMs(0), &candidates);
             (asked, moves.tasks.len())

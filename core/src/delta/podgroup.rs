@@ -1,0 +1,99 @@
+//! PodGroups: gangs, and how close their pods must sit.
+
+use super::Requirement;
+use crate::ids::{Name, ObjectKey, TimeMs};
+use crate::resource::ResourceList;
+use crate::status::GroupReport;
+
+/// A PodGroup as scheduling sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PodGroupFacts {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// Object uid.
+    pub uid: Name,
+    /// Creation time.
+    pub created: TimeMs,
+    /// Queue named, none is the default queue.
+    pub queue: Option<Name>,
+    /// `spec.minMember`.
+    pub min_member: u32,
+    /// `spec.minTaskMember`, sorted by role.
+    pub min_task_member: Vec<(Name, u32)>,
+    /// `spec.minResources`.
+    pub min_resources: Option<ResourceList>,
+    /// Longest wait the group names itself, in milliseconds.
+    pub wait_ms: Option<i64>,
+    /// `spec.priorityClassName`.
+    pub priority_class: Option<Name>,
+    /// Annotation or label, if given.
+    pub preemptable: Option<bool>,
+    /// `spec.networkTopology`.
+    pub topology: Option<TopologyWish>,
+    /// `spec.subGroupPolicy`.
+    pub subgroups: Vec<SubGroupPolicy>,
+    /// `status.phase` as last written.
+    pub phase: GroupPhase,
+    /// The rest of `status` as last written, so that a restart writes nothing again.
+    pub report: GroupReport,
+}
+
+/// Phase of a PodGroup.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum GroupPhase {
+    /// Not admitted.
+    #[default]
+    Pending,
+    /// Admitted, waiting for room.
+    Inqueue,
+    /// At least its minimum is on nodes.
+    Running,
+    /// Part of it runs, the rest cannot.
+    Unknown,
+    /// All of it has ended.
+    Completed,
+}
+
+/// How close the pods of a gang must sit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopologyWish {
+    /// Must or should.
+    pub mode: TopologyMode,
+    /// The widest tier allowed.
+    pub tier: Option<TierRef>,
+}
+
+/// Must or should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TopologyMode {
+    /// No placement rather than a wide one.
+    Hard,
+    /// Close if possible.
+    Soft,
+}
+
+/// A tier by number or by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TierRef {
+    /// `highestTierAllowed`.
+    Number(u32),
+    /// `highestTierName`.
+    Named(Name),
+}
+
+/// One entry of `spec.subGroupPolicy`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubGroupPolicy {
+    /// Name of the policy.
+    pub name: Name,
+    /// Pods of one sub-group that must run together.
+    pub size: u32,
+    /// Sub-groups that must run.
+    pub min_subgroups: u32,
+    /// Labels whose values tell the sub-groups apart.
+    pub match_label_keys: Vec<Name>,
+    /// Which pods the policy looks at; none is all.
+    pub selector: Option<Vec<Requirement>>,
+    /// How close the pods of one sub-group must sit.
+    pub topology: Option<TopologyWish>,
+}

@@ -1,0 +1,105 @@
+//! What an evicting action may do, as configured.
+
+use crate::config::{ActionConfig, Values};
+use crate::ids::TimeMs;
+use crate::policy::EvictPurpose;
+use crate::world::JobEvictions;
+
+/// An evicting action with its arguments.
+#[derive(Clone, Debug)]
+pub(crate) struct EvictAction {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Whose pods make way.
+    pub(crate) purpose: EvictPurpose,
+    /// How victims are chosen.
+    pub(super) style: Style,
+    /// Domains a search may go into for one job.
+    pub(super) max_domains: usize,
+    /// What becomes of gangs without surplus.
+    pub(super) whole: WholeBundles,
+    /// Which of the domains that work is taken.
+    pub(super) search: DomainSearch,
+    /// Whom it leaves alone, whoever asks.
+    pub(super) limits: EvictLimits,
+}
+
+/// Whom an evicting action leaves alone, whoever they would make way for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EvictLimits {
+    /// Pods that run for less are left alone.
+    pub(super) min_runtime_ms: i64,
+    /// Evictions one job may suffer in an hour.
+    hourly_cap: Option<u32>,
+}
+
+impl EvictLimits {
+    /// The limits in the arguments of an action.
+    pub(crate) fn of(arguments: Values<'_>) -> Self {
+        Self {
+            min_runtime_ms: arguments.duration_ms("minRuntime").unwrap_or(0),
+            hourly_cap: u32::try_from(arguments.int("maxEvictionsPerHour"))
+                .ok()
+                .filter(|&cap| cap > 0),
+        }
+    }
+
+    /// Was a job evicted from often enough?
+    pub(crate) fn is_worn(&self, evictions: &JobEvictions, now: TimeMs) -> bool {
+        self.hourly_cap.is_some_and(|cap| evictions.in_hour_before(now) >= cap)
+    }
+}
+
+/// How victims are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// For the whole gang in one decision.
+    Gang,
+    /// For one task after the other.
+    Task,
+}
+
+/// What becomes of gangs without surplus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WholeBundles {
+    /// They are left alone.
+    Spared,
+    /// All of their tasks go, wherever they are.
+    Gang,
+    /// Their tasks in the domain go; the rest is their controller's business.
+    Domain,
+}
+
+/// Which of the domains that work is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DomainSearch {
+    /// The first in order of preference.
+    First,
+    /// The one that costs least.
+    Best,
+}
+
+impl EvictAction {
+    /// A configured action that evicts for this purpose.
+    pub(crate) fn of(config: &ActionConfig, purpose: EvictPurpose) -> Self {
+        let arguments = config.values();
+        let whole = match (arguments.bool("allowWholeBundle"), arguments.text("wholeBundleScope")) {
+            (false, _) => WholeBundles::Spared,
+            (true, "domain") => WholeBundles::Domain,
+            (true, _) => WholeBundles::Gang,
+        };
+        let search = match arguments.text("domainSearch") {
+            "best" => DomainSearch::Best,
+            _ => DomainSearch::First,
+        };
+        Self {
+            name: config.spec.name,
+            purpose,
+            style: if config.is_gang_aware() { Style::Gang } else { Style::Task },
+            max_domains: usize::try_from(arguments.int("maxDomains")).unwrap_or(usize::MAX),
+            whole,
+            search,
+            limits: EvictLimits::of(arguments),
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Which tasks of a job are to be placed, in which order.
+//!
+//! Tasks that have room held come first, then those the gang cannot do without, then the surplus;
+//! within each by task order. Sub-groups are placed one after the other.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bevy_ecs::entity::Entity;
+
+use super::Session;
+use crate::policy::Unit;
+use crate::world::{JobReadOnlyItem, READY, TaskReadOnlyItem, TaskStatus};
+
+/// Which tasks an action looks after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TaskSet {
+    /// Tasks that ask for resources, and best-effort ones a mixed gang needs for its minimum.
+    Requesting,
+    /// Best-effort tasks of other gangs.
+    BestEffort,
+}
+
+/// The tasks of one job, in the order they are to be placed, by sub-group.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PendingTasks {
+    parts: Vec<PendingPart>,
+}
+
+/// The tasks of one sub-group, or those that belong to none.
+#[derive(Clone, Debug)]
+pub(crate) struct PendingPart {
+    /// Index of the sub-group in the job.
+    pub(crate) subgroup: Option<u16>,
+    // Shared, because every domain tried gets a copy of the list.
+    tasks: Arc<[Entity]>,
+    next: usize,
+}
+
+impl PendingPart {
+    /// The next task, taken off the part.
+    pub(crate) fn pop(&mut self) -> Option<Entity> {
+        let task = self.tasks.get(self.next).copied();
+        self.next += usize::from(task.is_some());
+        task
+    }
+
+    /// Nothing left?
+    pub(crate) fn is_done(&self) -> bool {
+        self.next == self.tasks.len()
+    }
+
+    /// Tasks that are left, in order.
+    pub(super) fn ahead(&self) -> &[Entity] {
+        &self.tasks[self.next..]
+    }
+
+    /// The same, one by one.
+    pub(super) fn left(&self) -> impl Iterator<Item = Entity> + '_ {
+        self.ahead().iter().copied()
+    }
+
+    /// Takes so many tasks off the part.
+    pub(super) fn skip(&mut self, tasks: usize) {
+        self.next = (self.next + tasks).min(self.tasks.len());
+    }
+}
+
+/// Something that has tasks left to place.
+pub(super) trait Leftover: Clone {
+    /// Those tasks, in order.
+    fn left_over(&self) -> Vec<Entity>;
+}
+
+impl Leftover for PendingPart {
+    fn left_over(&self) -> Vec<Entity> {
+        self.left().collect()
+    }
+}
+
+impl Leftover for PendingTasks {
+    fn left_over(&self) -> Vec<Entity> {
+        self.parts.iter().flat_map(PendingPart::left).collect()
+    }
+}
+
+/// Urgency of a task: the derived order is the order of placement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Urgency {
+    Reserved,
+    Required,
+    Surplus,
+}
+
+/// A task with what its place in the list depends on.
+#[derive(Clone, Copy, Debug)]
+struct Urgent {
+    urgency: Urgency,
+    task: Entity,
+    subgroup: Option<u16>,
+}
+
+impl PendingTasks {
+    /// What is left to place of a job.
+    pub(crate) fn of(session: &Session<'_, '_>, job: Entity, set: TaskSet) -> Self {
+        let job = session.cluster.job(job);
+        let open: Vec<_> = tasks_of(session, &job, set).collect();
+        let order = session.policies.task_order(&open);
+        let mut lacking: Vec<u32> = lacking_per_role(&job);
+        let mut urgency = |task: &TaskReadOnlyItem<'_, '_>| {
+            let lack = lacking.get_mut(usize::from(task.membership.role));
+            match (task.status().0, lack) {
+                (TaskStatus::Pipelined, _) => Urgency::Reserved,
+                (_, Some(lack)) if *lack > 0 => {
+                    *lack -= 1;
+                    Urgency::Required
+                }
+                _ => Urgency::Surplus,
+            }
+        };
+        let mut sorted: Vec<Urgent> = order
+            .into_iter()
+            .map(|at| &open[at])
+            .map(|task| Urgent {
+                urgency: urgency(task),
+                task: task.entity,
+                subgroup: task.membership.subgroup,
+            })
+            .collect();
+        sorted.sort_by_key(|entry| entry.urgency);
+        Self { parts: parts_of(session, &job, &sorted) }
+    }
+
+    /// Parts that still have tasks, in order.
+    pub(crate) fn open_parts(&mut self) -> impl Iterator<Item = &mut PendingPart> {
+        self.parts.iter_mut().filter(|part| !part.is_done())
+    }
+
+    /// Tasks left, in order.
+    pub(crate) fn open_tasks(&self) -> impl Iterator<Item = Entity> + '_ {
+        self.parts.iter().flat_map(PendingPart::left)
+    }
+
+    /// All parts, in order.
+    pub(super) fn into_parts(self) -> impl Iterator<Item = PendingPart> {
+        self.parts.into_iter()
+    }
+
+    /// Nothing left?
+    pub(crate) fn is_done(&self) -> bool {
+        self.parts.iter().all(PendingPart::is_done)
+    }
+}
+
+/// Sorts tasks into parts: those without sub-group first, then sub-groups in the order plugins give,
+/// then by the number in their label.
+fn parts_of(
+    session: &Session<'_, '_>,
+    job: &JobReadOnlyItem<'_, '_>,
+    tasks: &[Urgent],
+) -> Vec<PendingPart> {
+    if job.counts().subgroups.is_empty() {
+        let tasks: Arc<[Entity]> = tasks.iter().map(|entry| entry.task).collect();
+        let part = PendingPart { subgroup: None, tasks, next: 0 };
+        return if part.is_done() { Vec::new() } else { vec![part] };
+    }
+    let mut parts: BTreeMap<Option<u16>, Vec<Entity>> = BTreeMap::new();
+    for entry in tasks {
+        parts.entry(entry.subgroup).or_default().push(entry.task);
+    }
+    let mut members: BTreeMap<u16, Vec<Entity>> = BTreeMap::new();
+    for &task in &job.members.0 {
+        if let Some(at) = session.cluster.task(task).membership.subgroup {
+            members.entry(at).or_default().push(task);
+        }
+    }
+    let rank = |subgroup: Option<u16>| {
+        subgroup.map(|at| {
+            let group = &job.counts().subgroups[usize::from(at)];
+            let tasks = members.get(&at).map_or(&[][..], Vec::as_slice);
+            let unit = Unit { job: &session.cluster.job(job.entity), subgroup };
+            let keys = session.policies.subgroup_keys(&session.cluster, unit, tasks);
+            (keys, group.index(), group.policy, &group.values)
+        })
+    };
+    let part = |(subgroup, tasks): (Option<u16>, Vec<Entity>)| PendingPart {
+        subgroup,
+        tasks: tasks.into(),
+        next: 0,
+    };
+    let mut parts: Vec<PendingPart> = parts.into_iter().map(part).collect();
+    parts.sort_by_cached_key(|part| rank(part.subgroup));
+    parts
+}
+
+/// How many tasks each role still needs for its minimum.
+fn lacking_per_role(job: &JobReadOnlyItem<'_, '_>) -> Vec<u32> {
+    let had = |counts: &[u32; TaskStatus::COUNT]| {
+        let pipelined = counts[TaskStatus::Pipelined as usize];
+        READY.iter().map(|&status| counts[status as usize]).sum::<u32>() + pipelined
+    };
+    job.counts().roles.iter().map(|role| role.min.saturating_sub(had(&role.counts))).collect()
+}
+
+fn tasks_of<'a>(
+    session: &'a Session<'_, '_>,
+    job: &JobReadOnlyItem<'a, '_>,
+    set: TaskSet,
+) -> impl Iterator<Item = TaskReadOnlyItem<'a, 'a>> {
+    let members = &job.members.0;
+    let traits = session.cluster.task_columns().map_or(&[][..], |tasks| tasks.traits);
+    let best_effort = |task: &Entity| traits[session.cluster.row(*task)].best_effort;
+    let others = members.iter().filter(|task| !best_effort(task)).count();
+    // A gang that cannot reach its minimum without best-effort members places them with the rest:
+    // counting them before they have a place would bind a gang that is not whole. A turn of their
+    // own could not complete the gang, and would put its own failure over what is in the way.
+    let mixed = others > 0 && others < job.spec.min_available as usize;
+    members.iter().map(|&task| session.cluster.task(task)).filter(move |task| {
+        let open = matches!(task.status().0, TaskStatus::Pending | TaskStatus::Pipelined);
+        let ours = match set {
+            TaskSet::Requesting => !task.traits.best_effort || mixed,
+            TaskSet::BestEffort => task.traits.best_effort && !mixed,
+        };
+        open && ours && !task.traits.gated
+    })
+}

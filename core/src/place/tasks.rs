@@ -1,0 +1,200 @@
+//! Finds places for the tasks of a sub-group, one after the other.
+
+use bevy_ecs::entity::Entity;
+
+use super::bulk::BulkPlacer;
+use super::fill_order::FillOrder;
+use super::pending::PendingPart;
+use super::reach::{Enough, PlaceScope, Reach, Rows, Shortfall, enough, served};
+use super::session::Session;
+use crate::kernel::fit::Fit;
+use crate::reservation::Release;
+use crate::statement::Statement;
+use crate::verdict::Verdict;
+use crate::world::{ClassId, Obstacle, TaskStatus};
+
+/// Places tasks of a part until the part is served or none is left.
+pub(super) fn place_tasks(
+    session: &mut Session<'_, '_>,
+    statement: &mut Statement,
+    job: Entity,
+    part: &mut PendingPart,
+    scope: PlaceScope<'_>,
+) -> Reach {
+    let mut short = Shortfall::default();
+    let mut late = Late::default();
+    let mut fill_order = FillOrder::of(session, (job, part.subgroup), part.left(), scope.rows);
+    let mut bulk = BulkPlacer::default();
+    let anywhere = fill_order.is_free() && scope.rows.is_none() && scope.enough == Enough::Ready;
+    loop {
+        if anywhere && short.is_empty() {
+            let placed = bulk.place(session, statement, job, part);
+            short.placed += placed;
+            if placed > 0
+                && let Some(reach) = enough(scope, served(session, job, part.subgroup))
+            {
+                return reach;
+            }
+        }
+        let Some(task) = part.pop().or_else(|| late.next(session, &mut short)) else { break };
+        let item = session.cluster.task(task);
+        let (class, held) = (item.membership.class, item.status().0 == TaskStatus::Pipelined);
+        // Nothing is freed while placing, so what one task of a class did not find no other will;
+        // unless room is held for it.
+        let refused = short.objection.as_ref().is_some_and(|(of, _)| *of == class);
+        let failed = short.classes.contains(&class);
+        if (refused || failed) && !held {
+            if !refused {
+                late.keep(session, task, class);
+            }
+            continue;
+        }
+        match place_task(session, statement, job, task, (&mut fill_order, scope.rows)) {
+            Placement::Kept => {}
+            Placement::Refused(objection) => {
+                short.objection.get_or_insert((class, objection));
+                short.closed.extend(held.then_some(task));
+            }
+            Placement::NoRoom => {
+                short.classes.extend((!failed).then_some(class));
+                short.closed.extend(held.then_some(task));
+                late.keep(session, task, class);
+            }
+            Placement::Placed => {
+                short.placed += 1;
+                if let Some(reach) = enough(scope, served(session, job, part.subgroup)) {
+                    return reach;
+                }
+            }
+        }
+    }
+    match served(session, job, part.subgroup) {
+        Some(reach) if short.is_empty() || short.placed > 0 => reach,
+        _ => Reach::Short(short),
+    }
+}
+
+/// Tasks with rules about other pods that found no place: they may find one once others of the gang
+/// have theirs, near whom they must be.
+#[derive(Default)]
+struct Late {
+    tasks: Vec<Entity>,
+    round: std::vec::IntoIter<Entity>,
+    /// Tasks placed when the round began.
+    placed: u32,
+}
+
+impl Late {
+    fn keep(&mut self, session: &Session<'_, '_>, task: Entity, class: ClassId) {
+        if !session.classes.get(class).interpod.rules.is_empty() {
+            self.tasks.push(task);
+        }
+    }
+
+    /// The next task to try again. A round follows on another as long as it places something.
+    fn next(&mut self, session: &Session<'_, '_>, short: &mut Shortfall) -> Option<Entity> {
+        if self.round.len() == 0 && short.placed > self.placed {
+            self.placed = short.placed;
+            self.round = std::mem::take(&mut self.tasks).into_iter();
+            for &task in self.round.as_slice() {
+                let class = session.cluster.task(task).membership.class;
+                short.classes.retain(|&failed| failed != class);
+            }
+        }
+        self.round.next()
+    }
+}
+
+/// What became of one task.
+enum Placement {
+    /// It has a place, or room held, that it had not before.
+    Placed,
+    /// The room held for it is not free yet.
+    Kept,
+    /// No node has room.
+    NoRoom,
+    /// Its queue may not have it.
+    Refused(Verdict),
+}
+
+fn place_task(
+    session: &mut Session<'_, '_>,
+    statement: &mut Statement,
+    job: Entity,
+    task: Entity,
+    (fill_order, rows): (&mut FillOrder, Rows<'_>),
+) -> Placement {
+    let item = session.cluster.task(task);
+    let class = item.membership.class;
+    // If rules changed and the node may not serve it any more, it is placed like any other.
+    if let (TaskStatus::Pipelined, Some(node)) = item.status()
+        && let Some(placement) = redeem_reservation(session, statement, task, node)
+    {
+        return placement;
+    }
+    let queue = session.cluster.queue(session.cluster.job(job).spec.queue);
+    let allowed = session.policies.allocatable(
+        &session.cluster,
+        &session.names.0,
+        &queue,
+        &session.classes.get(class).request,
+    );
+    if let Err(objection) = allowed {
+        return Placement::Refused(objection);
+    }
+    let ranking = session.ranking(class);
+    let Some(row) = fill_order.best(class, ranking, rows) else { return Placement::NoRoom };
+    let fit = ranking.fit(row);
+    let node = session.cluster.columns().entities[row as usize];
+    let done = match fit {
+        Fit::Idle => statement.allocate(&mut session.cluster, task, node),
+        Fit::Future => statement.pipeline(&mut session.cluster, task, node),
+        Fit::None => return Placement::NoRoom,
+    };
+    debug_assert!(done.is_ok(), "only pending and pipelined tasks are listed");
+    Placement::Placed
+}
+
+/// Finds a place or room for one task on some rows.
+pub(crate) fn place_one_task(
+    session: &mut Session<'_, '_>,
+    statement: &mut Statement,
+    job: Entity,
+    task: Entity,
+    rows: Rows<'_>,
+) -> bool {
+    let place = (&mut FillOrder::default(), rows);
+    matches!(place_task(session, statement, job, task, place), Placement::Placed | Placement::Kept)
+}
+
+/// Turns a reservation into a place if the room is free by now; none, and the reservation is gone, if
+/// the node may not serve the task any more.
+fn redeem_reservation(
+    session: &mut Session<'_, '_>,
+    statement: &mut Statement,
+    task: Entity,
+    node: Entity,
+) -> Option<Placement> {
+    let item = session.cluster.task(task);
+    let (class, request) = (item.membership.class, item.request.clone());
+    let row = session.cluster.node(node).place.row;
+    // What is held for the task itself must not stand in its way.
+    let start = statement.checkpoint();
+    let unpipelined = statement.unpipeline(&mut session.cluster, task, Release::Closed);
+    debug_assert!(unpipelined.is_ok(), "the task was pipelined a moment ago");
+    let exclusion = session.ranking(class).exclusion_of_held(row);
+    if exclusion.is_closed() {
+        return None;
+    }
+    let room = session.cluster.node(node);
+    if exclusion.now != Obstacle::None
+        || !request.amounts.hot.fits(room.idle())
+        || !request.amounts.tail.fits(&room.tails().idle)
+    {
+        statement.rollback(&mut session.cluster, start);
+        return Some(Placement::Kept);
+    }
+    let done = statement.allocate(&mut session.cluster, task, node);
+    debug_assert!(done.is_ok(), "a pending task may be allocated");
+    Some(Placement::Placed)
+}

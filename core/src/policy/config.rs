@@ -1,0 +1,71 @@
+//! The scheduler's configuration after it was read and checked: what a cycle is built from.
+//!
+//! It names its plugins by their specs, which know how to make them. So whoever has a configuration
+//! has all it takes, plugins of others included; that is why it stands here and not with what it is
+//! otherwise made of, in `config`.
+
+use std::sync::Arc;
+
+use super::plugin::Plugin;
+use super::spec::{PluginSpec, Setup};
+use crate::config::{ActionConfig, Arguments, Gate, Gates, PipelineConfig, Tuning, Values};
+use crate::resource::ResourceNames;
+
+/// A whole configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchedulerConfig {
+    /// Actions in running order.
+    pub actions: Vec<ActionConfig>,
+    /// Tiers of plugins, most decisive first.
+    pub tiers: Vec<Vec<PluginConfig>>,
+    /// How the cycle uses the machine.
+    pub tuning: Tuning,
+    /// How reservations are kept.
+    pub pipeline: PipelineConfig,
+}
+
+/// One plugin of a tier.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PluginConfig {
+    /// Which.
+    pub spec: &'static PluginSpec,
+    /// Which of its extension points are on.
+    pub gates: Gates,
+    /// Its arguments, as given.
+    pub arguments: Arguments,
+}
+
+impl PluginConfig {
+    /// Its arguments, given or by default.
+    pub fn values(&self) -> Values<'_> {
+        self.spec.values(&self.arguments)
+    }
+
+    /// Does the flag mean anything to the plugin as it is configured? Some only count with
+    /// `enableHierarchy`.
+    pub fn minds(&self, gate: Gate) -> bool {
+        let counts =
+            !self.spec.with_hierarchy.contains(&gate) || self.gates.is_open(Gate::Hierarchy);
+        self.spec.has_gate(gate) && counts
+    }
+
+    /// Does it take part in what the flag switches?
+    pub fn takes_part(&self, gate: Gate) -> bool {
+        self.minds(gate) && self.gates.is_open(gate)
+    }
+
+    /// The plugin; none if this version does not have it, or if there is nothing to ask it.
+    pub fn build(&self, names: &mut ResourceNames) -> Option<Arc<dyn Plugin>> {
+        let build = self.spec.build?;
+        Some(build(&mut Setup { gates: self.gates, arguments: self.values(), names }))
+    }
+
+    /// The flags that are open and count.
+    pub(super) fn open_gates(&self) -> Gates {
+        let mut gates = self.gates;
+        if !gates.is_open(Gate::Hierarchy) {
+            self.spec.with_hierarchy.iter().for_each(|&gate| gates.close(gate));
+        }
+        gates
+    }
+}

@@ -1,0 +1,314 @@
+//! One trait for each extension point: what a plugin is asked there.
+//!
+//! A plugin sees batches: filters and scores get one class of tasks and a run of node rows and are
+//! called once for all of them, never once per node. Orders are keys, smaller first, so that a heap
+//! compares integers. How the answers of several plugins combine is in [`Policies`](super::Policies).
+
+use bevy_ecs::entity::Entity;
+
+use super::context::{
+    AdmissionContext, Admittance, Pairing, Purpose, ScoreScale, SearchSpace, Unit, Vote,
+};
+use super::evict::{Ballot, Evictor, Proposal};
+use super::plugin::Plugin;
+use super::queues::{Claims, Portion};
+use crate::class::Class;
+use crate::ids::TimeMs;
+use crate::interpod::{InterPodFilters, InterPodScores};
+use crate::resource::{ResourceNames, ResourceVec};
+use crate::verdict::Verdict;
+use crate::world::{
+    Cluster, DomainTotals, Exclusion, JobReadOnlyItem, QueueReadOnlyItem, TaskReadOnlyItem,
+};
+
+/// Excludes nodes for a class of tasks. A node any plugin excludes is excluded.
+pub trait FilterPlugin: Plugin {
+    /// Bars nodes that may not serve the class; a node already closed may be left as it is.
+    fn filter(&self, pairing: &Pairing<'_>, exclusions: &mut [Exclusion]);
+
+    /// Which rules about other pods bar nodes.
+    fn interpod_filters(&self) -> InterPodFilters {
+        InterPodFilters::default()
+    }
+}
+
+/// Scores nodes for a class of tasks. Scores of all plugins add up.
+pub trait ScorePlugin: Plugin {
+    /// Adds its score for each node, in units of [`SCORE_SCALE`](super::SCORE_SCALE): 0 to 100 of them.
+    fn score(&self, pairing: &Pairing<'_>, scale: ScoreScale, scores: &mut [i64]);
+
+    /// Looks at all nodes once, for two numbers that scale the scores.
+    fn measure(&self, _pairing: &Pairing<'_>) -> ScoreScale {
+        ScoreScale::NONE
+    }
+
+    /// How much rules about other pods count in the score.
+    fn interpod_scores(&self) -> InterPodScores {
+        InterPodScores::default()
+    }
+}
+
+/// Draws tasks that may go anywhere to domains. What all plugins say adds up.
+pub trait DomainPullPlugin: Plugin {
+    /// What being in a domain of a tier adds to the score of each node inside it; without sums, what
+    /// being in no domain of that tier adds. `at` is the index of the tier in the list of all, of which
+    /// the last is that of the cluster and never asked for.
+    fn domain_pull(
+        &self,
+        class: &Class,
+        tiers: &[u64],
+        at: usize,
+        totals: Option<&DomainTotals>,
+    ) -> i64;
+}
+
+/// Says within which domains a job or sub-group may be placed. The first answer counts.
+pub trait SearchSpacePlugin: Plugin {
+    /// Where the job or sub-group may be placed; none is no opinion.
+    fn search_space(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        unit: Unit<'_>,
+        purpose: Purpose,
+    ) -> Option<SearchSpace>;
+}
+
+/// Scores domains for a job or sub-group. Scores of all plugins add up.
+pub trait DomainScorePlugin: Plugin {
+    /// How good the domain is for the job or sub-group; the highest sum is tried first. `asks` is
+    /// what all of its waiting tasks ask for together. Asked before any of them is placed there.
+    fn domain_score(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        unit: Unit<'_>,
+        asks: &ResourceVec,
+        domain: Entity,
+    ) -> i64;
+}
+
+/// Fills the parts of a domain one after the other. The first answer counts.
+pub trait InnerDomainsPlugin: Plugin {
+    /// Domains inside a domain, or inside the cluster, that the unit is to fill one after the other
+    /// instead of going to the best nodes wherever they are; an empty list is no opinion.
+    fn inner_domains(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        unit: Unit<'_>,
+        domain: Option<Entity>,
+    ) -> Vec<Entity>;
+}
+
+/// Orders the jobs of a queue. The first plugin that tells two jobs apart decides.
+pub trait JobOrderPlugin: Plugin {
+    /// Key of a job among the jobs of its queue.
+    fn job_order(&self, cluster: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> i64;
+}
+
+/// Orders the tasks of a job. The first plugin that tells two tasks apart decides.
+pub trait TaskOrderPlugin: Plugin {
+    /// Key of a task among the tasks of its job.
+    fn task_order(&self, task: &TaskReadOnlyItem<'_, '_>) -> i64;
+}
+
+/// Orders the sub-groups of a job. The first plugin that tells two of them apart decides.
+pub trait SubGroupOrderPlugin: Plugin {
+    /// Key of a sub-group among those of its job; `members` are its tasks in every status.
+    fn subgroup_order(&self, cluster: &Cluster<'_, '_>, unit: Unit<'_>, members: &[Entity]) -> i64;
+}
+
+/// Orders queues. The first plugin that tells two queues apart decides.
+pub trait QueueOrderPlugin: Plugin {
+    /// Writes the keys of a queue among all queues, most decisive first.
+    fn queue_order(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        queue: &QueueReadOnlyItem<'_, '_>,
+        keys: &mut [i64],
+    );
+
+    /// How many keys it gives a queue, the most decisive first.
+    fn queue_levels(&self) -> usize {
+        1
+    }
+
+    /// Where the place of one queue depends on others: all of them, to be kept from turn to turn. It
+    /// then answers instead of [`Self::queue_order`].
+    fn queue_table(&self, _cluster: &Cluster<'_, '_>) -> Option<Box<dyn QueueTable>> {
+        None
+    }
+}
+
+/// The order of all queues as one plugin sees it.
+pub trait QueueTable {
+    /// A job has changed: so may the places of its queue and of others.
+    fn job_moved(&mut self, cluster: &Cluster<'_, '_>, job: Entity);
+
+    /// Writes the keys of a queue, most decisive first.
+    fn keys(&self, queue: Entity, keys: &mut [i64]);
+}
+
+/// Keeps jobs from being tried. The first objection counts.
+pub trait JobValidPlugin: Plugin {
+    /// Why the job must not even be tried.
+    fn job_valid(&self, job: &JobReadOnlyItem<'_, '_>) -> Result<(), Verdict>;
+}
+
+/// Says when what was placed may be bound. All plugins must agree.
+pub trait JobReadyPlugin: Plugin {
+    /// May what was placed be bound?
+    fn job_ready(&self, job: &JobReadOnlyItem<'_, '_>) -> bool;
+
+    /// How many more tasks must have a place, at least, before it may be ready.
+    fn job_lacks(&self, _job: &JobReadOnlyItem<'_, '_>) -> u32 {
+        0
+    }
+}
+
+/// Says when what was placed may be held as a reservation. A rejection ends the vote, a permit ends it
+/// at its tier, and silence agrees.
+pub trait JobPipelinedPlugin: Plugin {
+    /// May what was placed be held as a reservation?
+    fn job_pipelined(&self, job: &JobReadOnlyItem<'_, '_>) -> Vote;
+}
+
+/// Says which jobs may evict. All plugins of the first tier with a say must agree.
+pub trait JobStarvingPlugin: Plugin {
+    /// Does the job lack what it needs to run?
+    fn job_starving(&self, job: &JobReadOnlyItem<'_, '_>) -> bool;
+}
+
+/// Limits how long jobs wait. The earliest end counts.
+pub trait DeadlinePlugin: Plugin {
+    /// Until when the job may wait; afterwards it is overdue.
+    fn deadline(&self, job: &JobReadOnlyItem<'_, '_>) -> Option<TimeMs>;
+}
+
+/// Says which queues have had enough. Any plugin's word is enough.
+pub trait OverusedPlugin: Plugin {
+    /// Has the queue had its part?
+    fn overused(&self, cluster: &Cluster<'_, '_>, queue: &QueueReadOnlyItem<'_, '_>) -> bool;
+}
+
+/// Limits what a queue takes. The first objection counts.
+pub trait AllocatablePlugin: Plugin {
+    /// May the queue take so much more: what a task asks for, or several together? A queue that may
+    /// take several at once may take them one after the other. The reason is the job's verdict if not;
+    /// with [`Reason::NotEnoughResources`](crate::verdict::Reason) it gives way to what nodes lack.
+    fn allocatable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        names: &ResourceNames,
+        queue: &QueueReadOnlyItem<'_, '_>,
+        request: &ResourceVec,
+    ) -> Result<(), Verdict>;
+}
+
+/// Divides the cluster among the queues. The first plugin that divides counts.
+pub trait ApportionPlugin: Plugin {
+    /// One portion for each claim. Asked at the start of a cycle in which anything it depends on has
+    /// changed.
+    fn apportion(&self, claims: &Claims<'_>) -> Vec<Portion>;
+}
+
+/// Admits jobs. A rejection ends the vote, a permit ends it at its tier, and silence agrees.
+pub trait JobEnqueueablePlugin: Plugin {
+    /// May the job be admitted?
+    fn job_enqueueable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        context: &AdmissionContext<'_>,
+        job: &JobReadOnlyItem<'_, '_>,
+    ) -> Admittance;
+}
+
+/// Says which queue may reclaim. All plugins must agree.
+pub trait PreemptivePlugin: Plugin {
+    /// May the queue take back what others have, to place tasks that ask for so much together?
+    fn preemptive(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        queue: &QueueReadOnlyItem<'_, '_>,
+        request: &ResourceVec,
+    ) -> bool;
+}
+
+/// Limits who is evicted for a task of the same queue. The first tier that leaves anybody decides.
+pub trait PreemptablePlugin: Plugin {
+    /// Which of the candidates may be evicted for a task of their own queue.
+    fn preemptable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        candidates: &[Entity],
+    ) -> Ballot;
+}
+
+/// Limits who is evicted for a task of another queue. The first tier that leaves anybody decides.
+pub trait ReclaimablePlugin: Plugin {
+    /// Which of the candidates may be evicted for a task of another queue. They come in the order in
+    /// which they would go: a plugin that lets only so many go lets the first ones go.
+    fn reclaimable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        candidates: &[Entity],
+    ) -> Ballot;
+}
+
+/// Limits who is evicted for a whole gang. Only those go whom every plugin lets go.
+pub trait UnifiedEvictablePlugin: Plugin {
+    /// Which of the candidates may be evicted for a whole gang; the purpose is the evictor's.
+    fn unified_evictable(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        candidates: &[Entity],
+    ) -> Ballot;
+}
+
+/// Chooses who makes way for a whole gang. The first answer counts.
+pub trait GangVictimsPlugin: Plugin {
+    /// Who makes way for a whole gang in one place, instead of the cheapest: jobs in the order they go,
+    /// each with its tasks that do. `candidates` are the jobs with tasks in that place that may make
+    /// way as far as the action is concerned; `need` is what the evictor lacks. None is no opinion.
+    ///
+    /// What is named is still judged by every [`UnifiedEvictablePlugin`], a gang is still not left with
+    /// part of what it needs, and whoever turns out not to be needed is given back.
+    fn gang_victims(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        need: &ResourceVec,
+        candidates: &[Entity],
+    ) -> Option<Vec<(Entity, Vec<Entity>)>>;
+}
+
+/// Orders the queues that victims are taken from.
+pub trait VictimQueueOrderPlugin: Plugin {
+    /// Key of a queue with victims when a job of queue `wants` evicts; smaller goes first.
+    fn victim_queue_order(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        queue: &QueueReadOnlyItem<'_, '_>,
+        wants: Entity,
+    ) -> i64;
+}
+
+/// Names pods that are to be placed again. The first tier that names any decides.
+pub trait VictimTasksPlugin: Plugin {
+    /// Who is to leave its node, to be placed again. `candidates` are the running tasks that may be
+    /// evicted as far as the action is concerned; who is named beside them does not count.
+    fn victim_tasks(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        now: TimeMs,
+        candidates: &[Entity],
+    ) -> Proposal;
+}
+
+/// Holds back pods that others name. Only those go whom every plugin lets go.
+pub trait VictimGuardPlugin: Plugin {
+    /// Which of the tasks that a [`VictimTasksPlugin`] names may go. They come in the order in which
+    /// they would: a plugin that lets only so many go lets the first ones go.
+    fn victim_guard(&self, cluster: &Cluster<'_, '_>, proposed: &[Entity]) -> Ballot;
+}

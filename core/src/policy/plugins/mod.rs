@@ -1,0 +1,50 @@
+//! The plugins, a file each, and the list of all of them.
+
+mod gang;
+mod priority;
+mod drf;
+mod sla;
+mod proportion;
+mod capacity;
+mod overcommit;
+mod resourcequota;
+mod predicates;
+mod nodeorder;
+mod binpack;
+mod resource_strategy_fit;
+mod network_topology_aware;
+mod nodegroup;
+mod conformance;
+mod pdb;
+mod planned;
+
+use super::PluginSpec;
+
+/// Every plugin a configuration may name: first who comes first, then who may have how much, where a
+/// pod may go, and who may be evicted.
+pub(super) const STANDARD: &[&PluginSpec] = &[
+    &gang::SPEC,
+    &priority::SPEC,
+    &drf::SPEC,
+    &sla::SPEC,
+    &planned::TASK_TOPOLOGY,
+    &proportion::SPEC,
+    &capacity::SPEC,
+    &overcommit::SPEC,
+    &resourcequota::SPEC,
+    &planned::EXTENDER,
+    &predicates::SPEC,
+    &nodeorder::SPEC,
+    &binpack::SPEC,
+    &resource_strategy_fit::SPEC,
+    &network_topology_aware::SPEC,
+    &nodegroup::SPEC,
+    &planned::USAGE,
+    &planned::DEVICESHARE,
+    &planned::NUMA_AWARE,
+    &conformance::SPEC,
+    &pdb::SPEC,
+    &planned::CDP,
+    &planned::TDM,
+    &planned::RESCHEDULING,
+];

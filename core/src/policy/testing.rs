@@ -1,0 +1,332 @@
+//! Small worlds for the tests of plugins: objects in a few words, then a look inside.
+
+use std::sync::Arc;
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::World;
+use bevy_ecs::system::RunSystemOnce;
+
+use super::{
+    Build, EvictPurpose, Evictor, Plugin, PluginConfig, PluginSpec, Policies, Registry,
+    SchedulerConfig, Setup,
+};
+use crate::config::{ActionConfig, ArgumentValue, Arguments, Gates, PipelineConfig, Tuning};
+use crate::delta::{
+    BudgetFacts, ClusterDelta, Constraints, GroupPhase, NodeFacts, NodeGroupFacts, ObjectRef,
+    Ownership, PodFacts, PodGroupFacts, PodPhase, PodSetFacts, PreemptionPolicy,
+    PriorityClassFacts, QueueFacts,
+};
+use crate::ids::{Name, ObjectKey, TimeMs};
+use crate::resource::{Quantity, ResourceList, ResourceNames};
+use crate::scheduler::Scheduler;
+use crate::status::QueueState;
+use crate::world::{Cluster, Directory, JobKey};
+
+/// A world in the making.
+pub(crate) struct Bed {
+    scheduler: Scheduler,
+    clock: i64,
+}
+
+/// Amounts in whole units.
+pub(crate) fn amounts(pairs: &[(&str, i64)]) -> ResourceList {
+    let amount = |&(name, units): &(&str, i64)| (Name::from(name), Quantity::from_units(units));
+    let mut list: ResourceList = pairs.iter().map(amount).collect();
+    list.sort();
+    list
+}
+
+/// A plugin of a configuration with its default gates.
+pub(crate) fn plugin(name: &str, arguments: Arguments) -> PluginConfig {
+    let spec = Registry::standard().plugin(name).expect("a plugin of this version");
+    PluginConfig { spec, gates: Gates::default(), arguments }
+}
+
+/// A plugin of its spec with these arguments.
+pub(crate) fn build<'k, P: Build>(
+    spec: &'static PluginSpec,
+    given: impl IntoIterator<Item = (&'k str, ArgumentValue)>,
+) -> P {
+    let given = given.into_iter().map(|(key, value)| (key.to_owned(), value));
+    let arguments = Arguments(given.collect());
+    configured(&PluginConfig { spec, gates: Gates::default(), arguments })
+}
+
+/// The plugin of a configuration as its own type.
+pub(crate) fn configured<P: Build>(config: &PluginConfig) -> P {
+    let (gates, arguments) = (config.gates, config.values());
+    P::build(&mut Setup { gates, arguments, names: &mut ResourceNames::default() })
+}
+
+/// A plugin of this version without arguments, and its name.
+pub(crate) fn standard(name: &'static str) -> (&'static str, Arc<dyn Plugin>) {
+    let built = plugin(name, Arguments::default()).build(&mut ResourceNames::default());
+    (name, built.expect("a plugin that can be asked"))
+}
+
+/// Plugins of one tier and actions.
+pub(crate) fn config(tier: Vec<PluginConfig>, actions: &[&str]) -> SchedulerConfig {
+    let action = |name: &&str| ActionConfig {
+        spec: Registry::standard().action(name).expect("an action of this version"),
+        arguments: Arguments::default(),
+    };
+    let actions = actions.iter().map(action).collect();
+    SchedulerConfig {
+        actions,
+        tiers: vec![tier],
+        tuning: Tuning::default(),
+        pipeline: PipelineConfig::default(),
+    }
+}
+
+impl Bed {
+    /// A world without actions: nothing is decided in it.
+    pub(crate) fn new() -> Self {
+        Self::with(&config(Vec::new(), &[]))
+    }
+
+    pub(crate) fn with(config: &SchedulerConfig) -> Self {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
+        Self { scheduler: Scheduler::new(config, Arc::new(pool)), clock: 0 }
+    }
+
+    fn feed(&mut self, delta: ClusterDelta) -> &mut Self {
+        self.scheduler.feed([delta]);
+        self
+    }
+
+    fn tick(&mut self) -> TimeMs {
+        self.clock += 1;
+        TimeMs(self.clock)
+    }
+
+    pub(crate) fn node(&mut self, name: &str, offer: &[(&str, i64)]) -> &mut Self {
+        self.node_with(name, offer, |_| {})
+    }
+
+    pub(crate) fn node_with(
+        &mut self,
+        name: &str,
+        offer: &[(&str, i64)],
+        change: impl FnOnce(&mut NodeFacts),
+    ) -> &mut Self {
+        let mut allocatable = amounts(offer);
+        allocatable.push(("pods".into(), Quantity::from_units(110)));
+        allocatable.sort();
+        let mut facts = NodeFacts {
+            name: name.into(),
+            labels: Vec::new(),
+            taints: Vec::new(),
+            unschedulable: false,
+            allocatable,
+            images: Vec::new(),
+        };
+        change(&mut facts);
+        self.feed(ClusterDelta::from(facts))
+    }
+
+    pub(crate) fn budget(&mut self, facts: BudgetFacts) -> &mut Self {
+        self.feed(ClusterDelta::from(facts))
+    }
+
+    pub(crate) fn pod_set(&mut self, facts: PodSetFacts) -> &mut Self {
+        self.feed(ClusterDelta::from(facts))
+    }
+
+    pub(crate) fn into_world(self) -> World {
+        self.scheduler.into_world()
+    }
+
+    pub(crate) fn class(&mut self, name: &str, value: i32) -> &mut Self {
+        let facts = PriorityClassFacts {
+            name: name.into(),
+            value,
+            global_default: false,
+            preempts: PreemptionPolicy::default(),
+        };
+        self.feed(ClusterDelta::from(facts))
+    }
+
+    pub(crate) fn queue(&mut self, name: &str, change: impl FnOnce(&mut QueueFacts)) -> &mut Self {
+        let mut facts = QueueFacts {
+            name: name.into(),
+            uid: name.into(),
+            created: self.tick(),
+            parent: None,
+            weight: 1,
+            priority: 0,
+            capability: None,
+            deserved: None,
+            guarantee: None,
+            reclaimable: true,
+            state: QueueState::Open,
+            hierarchy: Vec::new(),
+            node_groups: NodeGroupFacts::default(),
+        };
+        change(&mut facts);
+        self.feed(ClusterDelta::from(facts))
+    }
+
+    /// A PodGroup; later ones are younger.
+    pub(crate) fn group(
+        &mut self,
+        name: &str,
+        min_member: u32,
+        change: impl FnOnce(&mut PodGroupFacts),
+    ) -> &mut Self {
+        let mut facts = PodGroupFacts {
+            key: ObjectKey::new("default", name),
+            uid: name.into(),
+            created: self.tick(),
+            queue: None,
+            min_member,
+            min_task_member: Vec::new(),
+            min_resources: None,
+            priority_class: None,
+            preemptable: None,
+            topology: None,
+            subgroups: Vec::new(),
+            phase: GroupPhase::Inqueue,
+            wait_ms: None,
+            report: crate::status::GroupReport::default(),
+        };
+        change(&mut facts);
+        self.feed(ClusterDelta::from(facts))
+    }
+
+    /// A pod `group-index` of a PodGroup, running where a node is given.
+    pub(crate) fn pod(
+        &mut self,
+        group: &str,
+        index: usize,
+        node: Option<&str>,
+        change: impl FnOnce(&mut PodFacts),
+    ) -> &mut Self {
+        let name = format!("{group}-{index}");
+        let mut facts = PodFacts {
+            key: ObjectKey::new("default", name.as_str()),
+            uid: name.as_str().into(),
+            created: self.tick(),
+            ownership: Ownership::Ours,
+            group: Some(group.into()),
+            queue: None,
+            role: Name::default(),
+            priority: None,
+            priority_class: None,
+            preemptable: None,
+            preempts: None,
+            cooldown_ms: 0,
+            request: amounts(&[("cpu", 1), ("pods", 1)]),
+            constraints: Constraints::default(),
+            claims: Vec::new(),
+            labels: Vec::new(),
+            owner: None,
+            gates: Vec::new(),
+            phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },
+            node: node.map(Name::from),
+            nominated: None,
+            annotated: None,
+            version: None,
+            deleting: false,
+        };
+        change(&mut facts);
+        self.feed(ClusterDelta::from(facts))
+    }
+
+    /// So many pods of a PodGroup that run on a node.
+    pub(crate) fn running(&mut self, group: &str, count: usize, node: &str) -> &mut Self {
+        for index in 0..count {
+            self.pod(group, index, Some(node), |_| {});
+        }
+        self
+    }
+
+    /// Runs a cycle, checks the totals, and returns the scheduler.
+    pub(crate) fn run(&mut self) -> &mut Scheduler {
+        self.scheduler.run_cycle(TimeMs(1_000));
+        assert_eq!(self.scheduler.audit(), Vec::<String>::new());
+        &mut self.scheduler
+    }
+
+    /// A pod that is no more.
+    pub(crate) fn gone(&mut self, pod: &str) -> &mut Self {
+        self.feed(ClusterDelta::Gone(ObjectRef::Pod(ObjectKey::new("default", pod))))
+    }
+
+    /// Runs a cycle and counts what it decided.
+    pub(crate) fn decide(&mut self) -> usize {
+        let now = self.tick();
+        self.scheduler.run_cycle(now).decisions.len()
+    }
+
+    pub(crate) fn world(&self) -> &World {
+        self.scheduler.world()
+    }
+
+    /// Takes everything in and looks inside.
+    pub(crate) fn look<R: 'static>(
+        mut self,
+        look: impl Fn(&Cluster<'_, '_>, &Directory) -> R + Send + Sync + 'static,
+    ) -> R {
+        self.run();
+        let mut world = self.scheduler.into_world();
+        let seen = inside(&mut world, look);
+        assert_eq!(crate::inspect::audit(&mut world), Vec::<String>::new());
+        seen
+    }
+}
+
+/// A look at a world.
+pub(crate) fn inside<R: 'static>(
+    world: &mut World,
+    look: impl Fn(&Cluster<'_, '_>, &Directory) -> R + Send + Sync + 'static,
+) -> R {
+    let system = move |cluster: Cluster<'_, '_>,
+                       directory: bevy_ecs::prelude::Res<'_, Directory>| {
+        look(&cluster, &directory)
+    };
+    world.run_system_once(system).expect("runs")
+}
+
+/// The task of a name.
+pub(crate) fn task(directory: &Directory, name: &str) -> Entity {
+    let found = directory.tasks.get(&ObjectKey::new("default", name)).copied();
+    found.unwrap_or_else(|| panic!("no task {name}"))
+}
+
+/// Tasks of names.
+pub(crate) fn tasks(directory: &Directory, names: &[&str]) -> Vec<Entity> {
+    names.iter().map(|name| task(directory, name)).collect()
+}
+
+/// The job of a name.
+pub(crate) fn job(directory: &Directory, name: &str) -> Entity {
+    directory.jobs[&JobKey::Group(ObjectKey::new("default", name))]
+}
+
+/// Names of tasks.
+pub(crate) fn named(cluster: &Cluster<'_, '_>, tasks: &[Entity]) -> Vec<String> {
+    tasks.iter().map(|&task| cluster.task(task).identity.key.name.to_string()).collect()
+}
+
+/// A job that evicts, for one of its tasks if one is named.
+pub(crate) fn evictor(
+    directory: &Directory,
+    name: &str,
+    task_name: Option<&str>,
+    purpose: EvictPurpose,
+) -> Evictor {
+    let task = task_name.map(|name| task(directory, name));
+    Evictor { job: job(directory, name), task, purpose }
+}
+
+/// Plugins by tiers.
+pub(crate) fn tiers(tiers: Vec<Vec<(&'static str, Arc<dyn Plugin>)>>) -> Policies {
+    let mut policies = Policies::default();
+    for (at, tier) in tiers.into_iter().enumerate() {
+        for (name, plugin) in tier {
+            policies.add((at, name), plugin, Gates::default());
+        }
+    }
+    policies
+}

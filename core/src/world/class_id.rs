@@ -1,0 +1,53 @@
+//! The number of a class of tasks, and what tells classes apart beyond requests and node constraints.
+
+use crate::delta::Constraints;
+
+/// Number of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClassId(pub u32);
+
+/// What rules in force read of a pod beyond request and node constraints. What none reads does not
+/// tell tasks apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reads {
+    /// Images of containers.
+    pub images: bool,
+    /// Amounts assumed for containers without request.
+    pub unasked: bool,
+    /// How the pod wants its resources scored.
+    pub strategy: bool,
+}
+
+impl Reads {
+    /// All that any rule reads.
+    pub const ALL: Self = Self { images: true, unasked: true, strategy: true };
+
+    /// Is all that the other reads among it?
+    #[must_use]
+    pub fn covers(self, other: Self) -> bool {
+        self.or(other) == self
+    }
+
+    /// What either reads.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            images: self.images || other.images,
+            unasked: self.unasked || other.unasked,
+            strategy: self.strategy || other.strategy,
+        }
+    }
+
+    /// Takes out what nobody reads.
+    pub(crate) fn strip(self, kept: &mut Constraints) {
+        if !self.images {
+            kept.images.clear();
+        }
+        if !self.unasked {
+            kept.unasked = [0; 2];
+        }
+        if !self.strategy {
+            kept.strategy = None;
+        }
+    }
+}

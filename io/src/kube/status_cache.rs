@@ -1,0 +1,118 @@
+//! What calls need of objects and the scheduler does not keep: uids of PodGroups, and what statuses
+//! say already, so that the same is not written twice, not even after a restart.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hashbrown::HashMap;
+use muster_core::ids::{Name, ObjectKey};
+use rustc_hash::FxBuildHasher;
+
+use crate::objects::{Object, ObjectKind, PodGroup, PodStatus, QueueStatus};
+
+/// Type of the condition a waiting pod has.
+pub(crate) const POD_SCHEDULED: &str = "PodScheduled";
+
+/// Conditions of a PodGroup that are ours to write.
+pub(crate) const OUR_CONDITIONS: [&str; 2] = ["Unschedulable", "Scheduled"];
+
+/// The cache; watches write it, calls read it.
+#[derive(Debug, Default)]
+pub(crate) struct StatusCache(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    groups: HashMap<ObjectKey, CachedGroup, FxBuildHasher>,
+    waits: HashMap<ObjectKey, Wait, FxBuildHasher>,
+    queues: HashMap<Name, QueueStatus, FxBuildHasher>,
+}
+
+/// What is kept of a PodGroup.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CachedGroup {
+    /// Its uid.
+    pub(crate) uid: String,
+    /// Does it have conditions of other writers? They must survive a write of ours.
+    pub(crate) foreign_conditions: bool,
+}
+
+/// The condition a pod that waits has already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    uid: String,
+    reason: String,
+    code: String,
+}
+
+impl StatusCache {
+    /// The object is there, in this state.
+    pub(crate) fn note(&self, key: &ObjectKey, object: &Object) {
+        match object {
+            Object::PodGroup(group) => drop(self.known().groups.insert(key.clone(), cached(group))),
+            Object::Queue(queue) => {
+                drop(self.known().queues.insert(key.name.clone(), queue.status.clone()));
+            }
+            Object::Pod(pod) => {
+                let uid = pod.metadata.uid.clone().unwrap_or_default();
+                let wait = if pod.spec.node_name.is_none() { wait(uid, &pod.status) } else { None };
+                match wait {
+                    Some(wait) => drop(self.known().waits.insert(key.clone(), wait)),
+                    None => drop(self.known().waits.remove(key)),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The object is gone.
+    pub(crate) fn forget(&self, kind: ObjectKind, key: &ObjectKey) {
+        match kind {
+            ObjectKind::PodGroup => drop(self.known().groups.remove(key)),
+            ObjectKind::Queue => drop(self.known().queues.remove(&key.name)),
+            ObjectKind::Pod => drop(self.known().waits.remove(key)),
+            _ => {}
+        }
+    }
+
+    /// The PodGroup, if it is there.
+    pub(crate) fn group(&self, key: &ObjectKey) -> Option<CachedGroup> {
+        self.known().groups.get(key).cloned()
+    }
+
+    /// The status of a queue, if it is there.
+    pub(crate) fn queue(&self, name: &Name) -> Option<QueueStatus> {
+        self.known().queues.get(name).cloned()
+    }
+
+    /// Does the pod say already that it waits, with that reason and code?
+    pub(crate) fn says_already(
+        &self,
+        pod: &ObjectKey,
+        uid: &str,
+        reason: &str,
+        code: &str,
+    ) -> bool {
+        let known = self.known();
+        let said = known.waits.get(pod);
+        said.is_some_and(|said| said.uid == uid && said.reason == reason && said.code == code)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        // A thread that panicked while holding it has changed one entry at most.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn cached(group: &PodGroup) -> CachedGroup {
+    let foreign = |kind: &str| !OUR_CONDITIONS.contains(&kind);
+    CachedGroup {
+        uid: group.metadata.uid.clone().unwrap_or_default(),
+        foreign_conditions: group.status.conditions.iter().any(|entry| foreign(&entry.kind)),
+    }
+}
+
+fn wait(uid: String, status: &PodStatus) -> Option<Wait> {
+    let mut conditions = status.conditions.iter();
+    let said = conditions.find(|entry| entry.kind == POD_SCHEDULED && entry.status == "False")?;
+    let code = said.message.split_once(": ").map_or("", |(code, _)| code);
+    Some(Wait { uid, reason: said.reason.clone(), code: code.to_owned() })
+}

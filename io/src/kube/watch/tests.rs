@@ -1,0 +1,171 @@
+//! A watch against a server that knows some versions of a kind.
+
+use std::convert::Infallible;
+use std::sync::Mutex;
+
+use http::{Request, Response, StatusCode, Uri};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use muster_core::delta::Facts;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc::{Receiver, channel};
+
+use super::*;
+
+const GROUP: &str = "/apis/topology.volcano.sh";
+
+/// An API server that serves HyperNodes in the versions it is told to.
+#[derive(Clone, Default)]
+struct Server {
+    served: Arc<Mutex<Vec<&'static str>>>,
+    /// Paths asked for, each once in a row.
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    fn serve(&self, versions: &[&'static str]) {
+        *self.served.lock().unwrap() = versions.to_vec();
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// One domain and the end of the first list. Whoever goes on from there is told nothing more.
+    fn answer(&self, uri: &Uri) -> (StatusCode, String) {
+        let path = uri.path();
+        let mut asked = self.asked.lock().unwrap();
+        if asked.last().is_none_or(|last| last != path) {
+            asked.push(path.to_owned());
+        }
+        let served = self.served.lock().unwrap();
+        let version =
+            served.iter().find(|version| *path == format!("{GROUP}/{version}/hypernodes"));
+        let Some(version) = version else {
+            // Of a version it does not know the server says so in plain words.
+            return (StatusCode::NOT_FOUND, "404 page not found\n".to_owned());
+        };
+        if !uri.query().unwrap_or_default().contains("sendInitialEvents=true") {
+            return (StatusCode::OK, String::new());
+        }
+        let api_version = format!("topology.volcano.sh/{version}");
+        let event = |kind: &str, metadata: Value| {
+            let (about, spec) = (&api_version, json!({"tier": 1}));
+            let object = json!({"apiVersion": about, "kind": "HyperNode", "metadata": metadata,
+                "spec": spec});
+            format!("{}\n", json!({"type": kind, "object": object}))
+        };
+        let added = event("ADDED", json!({"name": "rack", "resourceVersion": "7"}));
+        let end = json!({"k8s.io/initial-events-end": "true"});
+        let end = event("BOOKMARK", json!({"resourceVersion": "7", "annotations": end}));
+        (StatusCode::OK, added + &end)
+    }
+
+    /// Answers until the runtime ends.
+    async fn open(&self) -> Client {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = self.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let server = server.clone();
+                let service = service_fn(move |request: Request<hyper::body::Incoming>| {
+                    let (status, body) = server.answer(request.uri());
+                    let response = Response::builder().status(status).body(body);
+                    async move {
+                        tokio::time::sleep(Duration::from_millis(20)).await;
+                        Ok::<_, Infallible>(response.unwrap())
+                    }
+                });
+                let connection = http1::Builder::new();
+                tokio::spawn(connection.serve_connection(TokioIo::new(stream), service));
+            }
+        });
+        let url = format!("http://{address}").parse().unwrap();
+        Client::try_from(kube::Config::new(url)).unwrap()
+    }
+}
+
+/// A watch of HyperNodes in these versions, and what it has to say.
+async fn watch(server: &Server, versions: &'static [&'static str]) -> (Watch, Receiver<LoopEvent>) {
+    let (to_loop, heard) = channel(64);
+    let source = Source {
+        client: server.open().await,
+        owner: OwnerRule::simulation(),
+        to_loop,
+        statuses: Arc::default(),
+        metrics: Arc::new(Metrics::new()),
+    };
+    let version = ServedVersion::new(versions);
+    (Watch { version, ..Watch::new(ObjectKind::HyperNode, source) }, heard)
+}
+
+async fn next(heard: &mut Receiver<LoopEvent>) -> LoopEvent {
+    let next = tokio::time::timeout(Duration::from_secs(20), heard.recv()).await;
+    next.expect("the watch says something").expect("the watch goes on")
+}
+
+fn path(version: &str) -> String {
+    format!("{GROUP}/{version}/hypernodes")
+}
+
+#[tokio::test]
+async fn a_kind_served_in_its_second_version_only_is_watched_in_that() {
+    let server = Server::default();
+    server.serve(&["v1alpha1"]);
+    let (watch, mut heard) = watch(&server, &["v1", "v1alpha1"]).await;
+    let watching = tokio::spawn(watch.run());
+    let first = next(&mut heard).await;
+    assert!(
+        matches!(first, LoopEvent::Delta { delta: ClusterDelta::Set(Facts::Domain(_)), .. }),
+        "{first:?}"
+    );
+    assert!(matches!(next(&mut heard).await, LoopEvent::Listed(ObjectKind::HyperNode)));
+    // The watch ends again and again; it goes on in the version that was found.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    watching.abort();
+    assert_eq!(server.asked(), [path("v1"), path("v1alpha1")]);
+}
+
+#[tokio::test]
+async fn objects_are_told_again_when_another_version_takes_over() {
+    let server = Server::default();
+    server.serve(&["v1"]);
+    let (watch, mut heard) = watch(&server, &["v1", "v1alpha1"]).await;
+    let watching = tokio::spawn(watch.run());
+    next(&mut heard).await;
+    assert!(matches!(next(&mut heard).await, LoopEvent::Listed(ObjectKind::HyperNode)));
+    server.serve(&["v1alpha1"]);
+    // The object is as old as before, but its other version may say more, or less.
+    let again = next(&mut heard).await;
+    assert!(
+        matches!(again, LoopEvent::Delta { delta: ClusterDelta::Set(Facts::Domain(_)), .. }),
+        "{again:?}"
+    );
+    watching.abort();
+    assert_eq!(server.asked(), [path("v1"), path("v1alpha1")]);
+}
+
+#[tokio::test]
+async fn a_kind_the_server_does_not_know_has_no_objects() {
+    let server = Server::default();
+    let (watch, mut heard) = watch(&server, &["v1", "v1alpha1"]).await;
+    let watching = tokio::spawn(watch.run());
+    assert!(matches!(next(&mut heard).await, LoopEvent::Listed(ObjectKind::HyperNode)));
+    watching.abort();
+    assert_eq!(server.asked(), [path("v1"), path("v1alpha1")]);
+}
+
+#[tokio::test]
+async fn without_pods_and_nodes_there_is_no_first_list() {
+    let server = Server::default();
+    let (watch, mut heard) = watch(&server, &["v1"]).await;
+    let watch = Watch { kind: ObjectKind::Node, ..watch };
+    let watching = tokio::spawn(watch.run());
+    let said = tokio::time::timeout(Duration::from_millis(500), heard.recv()).await;
+    assert!(said.is_err(), "{said:?}");
+    watching.abort();
+    assert_eq!(server.asked(), ["/api/v1/nodes"]);
+}
