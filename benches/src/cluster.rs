@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use muster_core::delta::{
-    ClusterDelta, Constraints, Facts, GroupPhase, Heed, InterPodFacts, InterPodTerm, NodeFacts,
-    Operator, Ownership, PodFacts, PodGroupFacts, PodPhase, PodSelector, Requirement, SelectorPart,
-    Spread, Unmet,
+    ClusterDelta, Facts, Heed, InterPodFacts, InterPodTerm, Operator, Ownership, PodSelector,
+    Requirement, SelectorPart, Spread, Unmet,
 };
-use muster_core::ids::{Name, ObjectKey, TimeMs};
+use muster_core::ids::TimeMs;
 use muster_core::policy::{Registry, SchedulerConfig};
-use muster_core::resource::{Quantity, ResourceList};
+use muster_core::testing;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// A configuration with everything this version decides by.
@@ -158,47 +157,16 @@ impl Dice {
     }
 }
 
-/// Amounts in whole units by name.
-pub fn amounts(list: &[(&str, i64)]) -> ResourceList {
-    let named = list.iter().map(|&(name, units)| (Name::from(name), Quantity::from_units(units)));
-    let mut named: ResourceList = named.collect();
-    named.sort();
-    named
-}
-
 fn node(index: usize) -> ClusterDelta {
-    let offer = [("cpu", 32), ("memory", 128 << 30), ("pods", 110), ("nvidia.com/gpu", 8)];
-    ClusterDelta::from(NodeFacts {
-        name: format!("n{index}").as_str().into(),
-        labels: vec![
-            ("kubernetes.io/hostname".into(), format!("n{index}").as_str().into()),
-            ("zone".into(), format!("z{}", index % 16).as_str().into()),
-        ],
-        taints: Vec::new(),
-        unschedulable: false,
-        allocatable: amounts(&offer),
-        images: Vec::new(),
-    })
+    let name = format!("n{index}");
+    let node = testing::node(&name).label("kubernetes.io/hostname", &name);
+    let node = node.label("zone", &format!("z{}", index % 16));
+    node.offer("cpu", 32).offer("memory", 128 << 30).offer("nvidia.com/gpu", 8).into()
 }
 
 fn group(index: usize, members: usize) -> ClusterDelta {
-    let name = format!("g{index}");
-    ClusterDelta::from(PodGroupFacts {
-        key: ObjectKey::new("default", name.as_str()),
-        uid: name.as_str().into(),
-        created: TimeMs(index as i64),
-        queue: None,
-        min_member: members as u32,
-        min_task_member: Vec::new(),
-        min_resources: None,
-        wait_ms: None,
-        priority_class: None,
-        preemptable: None,
-        topology: None,
-        subgroups: Vec::new(),
-        phase: GroupPhase::Pending,
-        report: muster_core::status::GroupReport::default(),
-    })
+    let group = testing::group(&format!("g{index}"), members as u32);
+    group.with(|group| group.created = TimeMs(index as i64)).into()
 }
 
 pub(crate) fn pod(
@@ -207,31 +175,10 @@ pub(crate) fn pod(
     cores: usize,
     node: Option<usize>,
 ) -> ClusterDelta {
-    let request = [("cpu", cores as i64), ("memory", 1 << 30), ("pods", 1)];
-    ClusterDelta::from(PodFacts {
-        key: ObjectKey::new("default", name),
-        uid: name.into(),
-        created: TimeMs(0),
-        ownership: if gang.is_some() { Ownership::Ours } else { Ownership::Foreign },
-        group: gang.map(|gang| format!("g{gang}").as_str().into()),
-        queue: None,
-        role: "w".into(),
-        priority: None,
-        priority_class: None,
-        preemptable: None,
-        preempts: None,
-        cooldown_ms: 0,
-        request: amounts(&request),
-        constraints: Constraints::default(),
-        claims: Vec::new(),
-        labels: Vec::new(),
-        gates: Vec::new(),
-        phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },
-        node: node.map(|node| format!("n{node}").as_str().into()),
-        nominated: None,
-        annotated: None,
-        version: None,
-        deleting: false,
-        owner: None,
-    })
+    let pod = testing::pod(name).ask("cpu", cores as i64).ask("memory", 1 << 30).role("w");
+    let pod = pod.on(node.map(|node| format!("n{node}")).as_deref());
+    match gang {
+        Some(gang) => pod.group(&format!("g{gang}")).into(),
+        None => pod.with(|pod| pod.ownership = Ownership::Foreign).into(),
+    }
 }

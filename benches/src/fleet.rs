@@ -9,9 +9,9 @@ use muster_core::delta::{
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::{Quantity, ResourceList};
 use muster_core::status::{Condition, GroupReport};
-use muster_tests::build;
+use muster_core::testing as build;
 
-pub use crate::cluster::amounts;
+pub use muster_core::testing::amounts;
 
 use crate::cluster::Dice;
 use crate::echo::Echo;
@@ -119,7 +119,7 @@ impl Fleet {
 
     /// What the pods of a class ask for: no two classes the same.
     fn request_of(class: usize) -> ResourceList {
-        let mut request = amounts(&[("cpu", 1 + class as i64 % 2), ("pods", 1)]);
+        let mut request = amounts([("cpu", 1 + class as i64 % 2), ("pods", 1)]);
         let memory = Quantity::from_units((1 << 30) + ((class as i64) << 12));
         request.push(("memory".into(), memory));
         request.sort();
@@ -165,7 +165,7 @@ impl Running {
         for member in 0..members {
             let cores = 1 + self.dice.below(3) as i64;
             let Some(node) = self.seat(cores) else { continue };
-            let request = amounts(&[("cpu", cores), ("memory", 1 << 30), ("pods", 1)]);
+            let request = amounts([("cpu", cores), ("memory", 1 << 30), ("pods", 1)]);
             let request = &request;
             let pod = Pod { gang: &name, member, created: TimeMs(0), request, node: Some(node) };
             deltas.push(pod.delta());
@@ -235,7 +235,7 @@ pub fn node(index: usize) -> ClusterDelta {
         name,
         taints: Vec::new(),
         unschedulable: false,
-        allocatable: amounts(&[
+        allocatable: amounts([
             ("cpu", cores),
             ("memory", gib << 30),
             ("pods", pods),

@@ -82,6 +82,15 @@ impl From<Facts> for ClusterDelta {
     }
 }
 
+/// Facts that say whose they are.
+pub trait Identified: 'static + Send + Sync {
+    /// What tells an object from others of its kind.
+    type Id: Ord + Clone + Send + Sync + fmt::Debug;
+
+    /// Which object it is.
+    fn id(&self) -> &Self::Id;
+}
+
 /// Makes [`Facts`] and [`ObjectRef`] from one row for each kind of object: what is known of it (in a
 /// box where that is large, because deltas come by the hundred thousand), which of its fields tells
 /// it apart from others of its kind, and what stands before that in messages: the kind's name, unless
@@ -107,7 +116,7 @@ macro_rules! objects {
             /// Which object it is.
             pub fn object(&self) -> ObjectRef {
                 match self {
-                    $(Self::$object(facts) => ObjectRef::$object(facts.$id.clone()),)+
+                    $(Self::$object(facts) => ObjectRef::$object(facts.id().clone()),)+
                 }
             }
         }
@@ -120,7 +129,15 @@ macro_rules! objects {
             }
         }
 
-        $(impl From<$facts> for Facts {
+        $(impl Identified for $facts {
+            type Id = $ref;
+
+            fn id(&self) -> &$ref {
+                &self.$id
+            }
+        }
+
+        impl From<$facts> for Facts {
             fn from(facts: $facts) -> Self {
                 Self::$object(facts.into())
             }

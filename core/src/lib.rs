@@ -23,3 +23,5 @@ mod evict;
 mod inspect;
 mod cycle;
 pub mod scheduler;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

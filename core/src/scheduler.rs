@@ -81,7 +81,7 @@ impl Scheduler {
         world.insert_resource(names);
         world.insert_resource(Settings::new(config));
         world.insert_resource(Reservations::new(config.pipeline));
-        ingest::found(&mut world);
+        ingest::init(&mut world);
         let schedule = cycle::schedule(config);
         Self { world, schedule, pool, settled: Settled::No }
     }

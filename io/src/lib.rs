@@ -1,12 +1,11 @@
 //! The outside of the scheduler: the objects it reads, the worlds it acts on, the command line.
 //!
-//! Modules are declared in reading order: what the objects are, how an API server is told of them,
-//! how they become deltas, how the configuration is read, the embedded cluster, the real one with its
+//! Modules are declared in reading order: what the objects are and how they become deltas, how an API
+//! server is told of them, how the configuration is read, the embedded cluster, the real one with its
 //! loop, and the commands.
 
 pub mod objects;
 pub mod crds;
-pub mod translate;
 pub mod config;
 pub mod sim;
 pub mod kube;

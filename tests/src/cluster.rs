@@ -11,7 +11,7 @@ use proptest::option::weighted;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::build::{self, Built};
+use muster_core::testing::{self as build, Built};
 
 /// Nodes in their stable order; the last is in no domain.
 const NODES: [&str; 5] = ["n1", "n2", "n3", "n10", "n11"];

@@ -3,7 +3,6 @@
 //!
 //! Everything here uses the public face of the scheduler only.
 
-pub mod build;
 pub mod policy;
 pub mod shape;
 pub mod cluster;

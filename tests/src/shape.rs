@@ -14,7 +14,7 @@ use proptest::option::{self, weighted};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::build::{self, key};
+use muster_core::testing::{self as build, key};
 
 /// Nodes that may exist; the last is never there.
 const NODES: [&str; 7] = ["n1", "n2", "n3", "n10", "n011", "m", "lost"];

@@ -105,8 +105,9 @@ impl Bundles {
         all
     }
 
-    /// Puts the queues in order: what plugins say of them when this evictor asks, else the one served
-    /// last first. Shares move with every eviction.
+    /// Lists the queues that have bundles, in the order in which they give: for a reclaim the one
+    /// plugins put first, else in the order of their making. Shares move with every eviction, so the
+    /// order is found again after each.
     pub(super) fn sort_queues(&mut self, session: &Session<'_, '_>, shortage: &Shortage) {
         let mut queues: Vec<Entity> = self.by_queue.keys().map(|&(_, queue)| queue).collect();
         queues.sort_unstable();

@@ -12,28 +12,20 @@ use super::{
 };
 use crate::config::{ActionConfig, ArgumentValue, Arguments, Gates, PipelineConfig, Tuning};
 use crate::delta::{
-    BudgetFacts, ClusterDelta, Constraints, GroupPhase, NodeFacts, NodeGroupFacts, ObjectRef,
-    Ownership, PodFacts, PodGroupFacts, PodPhase, PodSetFacts, PreemptionPolicy,
-    PriorityClassFacts, QueueFacts,
+    BudgetFacts, ClusterDelta, GroupPhase, NodeFacts, ObjectRef, PodFacts, PodGroupFacts,
+    PodSetFacts, QueueFacts,
 };
-use crate::ids::{Name, ObjectKey, TimeMs};
-use crate::resource::{Quantity, ResourceList, ResourceNames};
+use crate::ids::{ObjectKey, TimeMs};
+use crate::resource::ResourceNames;
 use crate::scheduler::Scheduler;
-use crate::status::QueueState;
+use crate::testing;
+pub(crate) use crate::testing::amounts;
 use crate::world::{Cluster, Directory, JobKey};
 
 /// A world in the making.
 pub(crate) struct Bed {
     scheduler: Scheduler,
     clock: i64,
-}
-
-/// Amounts in whole units.
-pub(crate) fn amounts(pairs: &[(&str, i64)]) -> ResourceList {
-    let amount = |&(name, units): &(&str, i64)| (Name::from(name), Quantity::from_units(units));
-    let mut list: ResourceList = pairs.iter().map(amount).collect();
-    list.sort();
-    list
 }
 
 /// A plugin of a configuration with its default gates.
@@ -110,17 +102,9 @@ impl Bed {
         offer: &[(&str, i64)],
         change: impl FnOnce(&mut NodeFacts),
     ) -> &mut Self {
-        let mut allocatable = amounts(offer);
-        allocatable.push(("pods".into(), Quantity::from_units(110)));
-        allocatable.sort();
-        let mut facts = NodeFacts {
-            name: name.into(),
-            labels: Vec::new(),
-            taints: Vec::new(),
-            unschedulable: false,
-            allocatable,
-            images: Vec::new(),
-        };
+        let node =
+            offer.iter().fold(testing::node(name), |node, (name, units)| node.offer(name, *units));
+        let mut facts = node.facts();
         change(&mut facts);
         self.feed(ClusterDelta::from(facts))
     }
@@ -138,31 +122,13 @@ impl Bed {
     }
 
     pub(crate) fn class(&mut self, name: &str, value: i32) -> &mut Self {
-        let facts = PriorityClassFacts {
-            name: name.into(),
-            value,
-            global_default: false,
-            preempts: PreemptionPolicy::default(),
-        };
+        let facts = testing::priority_class(name, value);
         self.feed(ClusterDelta::from(facts))
     }
 
     pub(crate) fn queue(&mut self, name: &str, change: impl FnOnce(&mut QueueFacts)) -> &mut Self {
-        let mut facts = QueueFacts {
-            name: name.into(),
-            uid: name.into(),
-            created: self.tick(),
-            parent: None,
-            weight: 1,
-            priority: 0,
-            capability: None,
-            deserved: None,
-            guarantee: None,
-            reclaimable: true,
-            state: QueueState::Open,
-            hierarchy: Vec::new(),
-            node_groups: NodeGroupFacts::default(),
-        };
+        let mut facts = testing::queue(name).facts();
+        facts.created = self.tick();
         change(&mut facts);
         self.feed(ClusterDelta::from(facts))
     }
@@ -174,22 +140,9 @@ impl Bed {
         min_member: u32,
         change: impl FnOnce(&mut PodGroupFacts),
     ) -> &mut Self {
-        let mut facts = PodGroupFacts {
-            key: ObjectKey::new("default", name),
-            uid: name.into(),
-            created: self.tick(),
-            queue: None,
-            min_member,
-            min_task_member: Vec::new(),
-            min_resources: None,
-            priority_class: None,
-            preemptable: None,
-            topology: None,
-            subgroups: Vec::new(),
-            phase: GroupPhase::Inqueue,
-            wait_ms: None,
-            report: crate::status::GroupReport::default(),
-        };
+        let mut facts = testing::group(name, min_member).facts();
+        facts.created = self.tick();
+        facts.phase = GroupPhase::Inqueue;
         change(&mut facts);
         self.feed(ClusterDelta::from(facts))
     }
@@ -202,33 +155,9 @@ impl Bed {
         node: Option<&str>,
         change: impl FnOnce(&mut PodFacts),
     ) -> &mut Self {
-        let name = format!("{group}-{index}");
-        let mut facts = PodFacts {
-            key: ObjectKey::new("default", name.as_str()),
-            uid: name.as_str().into(),
-            created: self.tick(),
-            ownership: Ownership::Ours,
-            group: Some(group.into()),
-            queue: None,
-            role: Name::default(),
-            priority: None,
-            priority_class: None,
-            preemptable: None,
-            preempts: None,
-            cooldown_ms: 0,
-            request: amounts(&[("cpu", 1), ("pods", 1)]),
-            constraints: Constraints::default(),
-            claims: Vec::new(),
-            labels: Vec::new(),
-            owner: None,
-            gates: Vec::new(),
-            phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },
-            node: node.map(Name::from),
-            nominated: None,
-            annotated: None,
-            version: None,
-            deleting: false,
-        };
+        let pod = testing::pod(&format!("{group}-{index}")).group(group).ask("cpu", 1).on(node);
+        let mut facts = pod.facts();
+        facts.created = self.tick();
         change(&mut facts);
         self.feed(ClusterDelta::from(facts))
     }

@@ -23,7 +23,7 @@ fn bed() -> Bed {
 fn waits(bed: &mut Bed, pod: usize, cores: usize) {
     bed.pod("p", pod, None, |facts| {
         facts.group = None;
-        facts.request = amounts(&[("cpu", cores as i64), ("pods", 1)]);
+        facts.request = amounts([("cpu", cores as i64), ("pods", 1)]);
     });
 }
 

@@ -11,72 +11,36 @@ use super::{Checkpoint, Grounds, Plan, Statement};
 use crate::config::Arguments;
 use crate::delta::{
     AccessModes, BindingMode, BudgetFacts, ClaimFacts, ClaimOrigin, ClaimState, ClusterDelta,
-    Constraints, CsiNodeFacts, DomainFacts, DomainMember, Facts, GroupLimits, Heed, HostPort,
-    InterPodFacts, InterPodTerm, NodeFacts, NodeGroupFacts, NodeTerm, Operator, Ownership,
-    PodClaim, PodFacts, PodGroupFacts, PodPhase, PodSelector, Protocol, QueueFacts, Requirement,
+    CsiNodeFacts, DomainMember, GroupLimits, GroupPhase, Heed, HostPort, InterPodFacts,
+    InterPodTerm, NodeGroupFacts, NodeTerm, Operator, PodClaim, PodSelector, Protocol, Requirement,
     SelectorPart, Share, Spread, StorageClassFacts, Unmet, VolumeFacts, VolumeMode, VolumeState,
 };
-use crate::ids::{Name, ObjectKey, TimeMs};
+use crate::ids::{Name, TimeMs};
 use crate::intent::{CycleOutcome, DecisionOp};
 use crate::policy::testing::{config, plugin};
 use crate::reservation::Release;
 use crate::resource::{Quantity, ResourceList};
 use crate::scheduler::Scheduler;
-use crate::status::QueueState;
+use crate::testing::{self, amounts, key};
 use crate::world::{BulkKey, BulkNodes, BulkPlace, Cluster, TaskStatus};
-
-fn amounts(pairs: &[(&str, i64)]) -> ResourceList {
-    let mut list: ResourceList = pairs
-        .iter()
-        .map(|&(name, units)| (Name::from(name), Quantity::from_units(units)))
-        .collect();
-    list.sort();
-    list
-}
 
 /// More names than lanes, so that the tail moves too.
 fn offer() -> ResourceList {
     let mut pairs = vec![("cpu", 8), ("memory", 64), ("pods", 10), ("ephemeral-storage", 9)];
     pairs.extend(["a/1", "a/2", "a/3", "a/4", "a/5", "a/6", "a/7"].map(|name| (name, 8)));
-    amounts(&pairs)
-}
-
-fn key(name: &str) -> ObjectKey {
-    ObjectKey::new("default", name)
+    amounts(pairs)
 }
 
 fn pod(group: &str, index: usize, node: Option<&str>) -> ClusterDelta {
-    let name = format!("{group}-{index}");
-    ClusterDelta::from(PodFacts {
-        key: key(&name),
-        uid: name.as_str().into(),
-        created: TimeMs(0),
-        ownership: Ownership::Ours,
-        group: Some(group.into()),
-        queue: None,
-        role: ["master", "worker"][index % 2].into(),
-        priority: None,
-        priority_class: None,
-        preemptable: None,
-        preempts: None,
-        cooldown_ms: 0,
-        request: amounts(&[("cpu", 1), ("pods", 1), ("a/1", 1), ("a/6", 1), ("a/7", index as i64)]),
-        constraints: Constraints {
-            interpod: rules(group, index),
-            unasked: [0, 200 << 20],
-            ..Constraints::default()
-        },
-        claims: claims(group, index),
-        labels: vec![("app".into(), group.into())],
-        owner: None,
-        gates: Vec::new(),
-        phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },
-        node: node.map(Name::from),
-        nominated: None,
-        annotated: None,
-        version: None,
-        deleting: false,
-    })
+    let pod = testing::pod(&format!("{group}-{index}")).group(group).ask("cpu", 1).ask("a/1", 1);
+    let pod = pod.ask("a/6", 1).ask("a/7", index as i64).role(["master", "worker"][index % 2]);
+    let pod = pod.on(node).with(|pod| {
+        pod.constraints.interpod = rules(group, index);
+        pod.constraints.unasked = [0, 200 << 20];
+        pod.claims = claims(group, index);
+        pod.labels = vec![("app".into(), group.into())];
+    });
+    pod.into()
 }
 
 /// Requirement on one label.
@@ -123,21 +87,8 @@ fn rules(group: &str, index: usize) -> InterPodFacts {
 /// A waiting pod with one claim.
 pub(crate) fn claimant(name: &str, claim: &str) -> ClusterDelta {
     let claims = vec![PodClaim { name: claim.into(), origin: ClaimOrigin::Named }];
-    match pod(name, 0, None) {
-        ClusterDelta::Set(Facts::Pod(facts)) => {
-            let uid = name.into();
-            let (constraints, labels) = (Constraints::default(), Vec::new());
-            ClusterDelta::from(PodFacts {
-                key: key(name),
-                uid,
-                claims,
-                constraints,
-                labels,
-                ..*facts
-            })
-        }
-        other => other,
-    }
+    let pod = testing::pod(name).group(name).ask("cpu", 1).ask("a/1", 1).ask("a/6", 1);
+    pod.ask("a/7", 0).role("master").with(|pod| pod.claims = claims).into()
 }
 
 /// The third pod of each job has a claim of its own, the fourth one that all jobs have in common.
@@ -216,49 +167,28 @@ pub(crate) fn storage() -> Vec<ClusterDelta> {
 }
 
 fn group(name: &str, queue: &str) -> ClusterDelta {
-    ClusterDelta::from(PodGroupFacts {
-        key: key(name),
-        uid: name.into(),
-        created: TimeMs(0),
-        queue: Some(queue.into()),
-        min_member: 2,
-        min_task_member: vec![("master".into(), 1)],
+    let group = testing::group(name, 2).queue(queue).role_min("master", 1).with(|group| {
         // Promises move with what is placed, too.
-        min_resources: (name != "c").then(|| amounts(&[("cpu", 3), ("a/6", 1), ("a/7", 2)])),
-        wait_ms: None,
-        priority_class: None,
-        preemptable: None,
-        topology: None,
-        subgroups: Vec::new(),
-        phase: crate::delta::GroupPhase::Inqueue,
-        report: crate::status::GroupReport::default(),
-    })
+        group.min_resources = (name != "c").then(|| amounts([("cpu", 3), ("a/6", 1), ("a/7", 2)]));
+        group.phase = GroupPhase::Inqueue;
+    });
+    group.into()
 }
 
 fn queue(name: &str, parent: Option<&str>) -> ClusterDelta {
-    ClusterDelta::from(QueueFacts {
-        name: name.into(),
-        uid: name.into(),
-        created: TimeMs(0),
-        parent: parent.map(Name::from),
-        weight: 1,
-        priority: 0,
-        capability: None,
-        deserved: None,
-        guarantee: None,
-        reclaimable: true,
-        state: QueueState::Open,
-        hierarchy: Vec::new(),
-        node_groups: NodeGroupFacts {
+    let queue = testing::queue(name).with(|queue| {
+        queue.parent = parent.map(Name::from);
+        queue.node_groups = NodeGroupFacts {
             anti_preferred: vec!["g1".into()],
-            limits: GroupLimits::Given(vec![("g0".into(), amounts(&[("cpu", 2)]))]),
+            limits: GroupLimits::Given(vec![("g0".into(), amounts([("cpu", 2)]))]),
             ..NodeGroupFacts::default()
-        },
-    })
+        };
+    });
+    queue.into()
 }
 
 fn domain(name: &str, tier: u32, members: Vec<DomainMember>) -> ClusterDelta {
-    ClusterDelta::from(DomainFacts { name: name.into(), tier, tier_name: None, members })
+    members.into_iter().fold(testing::domain(name, tier), testing::Built::member).into()
 }
 
 /// Four nodes in two racks under one spine and in two zones, three jobs in nested queues, some pods running.
@@ -267,19 +197,12 @@ pub(crate) fn world() -> World {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
     let mut scheduler = Scheduler::new(&config, Arc::new(pool));
     for index in 0..4 {
-        scheduler.feed([ClusterDelta::from(NodeFacts {
-            name: format!("n{index}").as_str().into(),
-            labels: vec![
-                ("host".into(), format!("n{index}").as_str().into()),
-                ("rack".into(), format!("r{}", index % 2).as_str().into()),
-                ("volcano.sh/nodegroup-name".into(), format!("g{}", index % 2).into()),
-                ("zone".into(), format!("z{}", index / 3).as_str().into()),
-            ],
-            taints: Vec::new(),
-            unschedulable: false,
-            allocatable: offer(),
-            images: Vec::new(),
-        })]);
+        let name = format!("n{index}");
+        let node =
+            testing::node(&name).label("host", &name).label("rack", &format!("r{}", index % 2));
+        let node = node.label("volcano.sh/nodegroup-name", &format!("g{}", index % 2));
+        let node = node.label("zone", &format!("z{}", index / 3));
+        scheduler.feed([node.with(|node| node.allocatable = offer()).into()]);
     }
     let node = |index: usize| DomainMember::Node(format!("n{index}").as_str().into());
     scheduler.feed([

@@ -5,6 +5,7 @@
 //! deltas are taken in; a cycle writes values.
 
 mod symbol;
+mod catalog;
 mod names;
 mod option_time;
 mod class_id;
@@ -40,6 +41,7 @@ use bevy_ecs::prelude::World;
 
 pub use active_jobs::{ActiveJobs, ActiveMark};
 pub use budget::{Budget, BudgetCounts, BudgetId, Budgets, Guards};
+pub use catalog::Catalog;
 pub use class_id::{ClassId, Reads};
 pub use cluster::Cluster;
 pub(crate) use cluster::totals_of;
@@ -60,7 +62,7 @@ pub(crate) use label_index::{LabelIndex, has_labels, label_value};
 pub(crate) use ledger::{
     BulkKey, BulkNodes, BulkPlace, clear_usage, holds_of_group, place_domains,
 };
-pub use names::{Names, PriorityClasses};
+pub use names::Names;
 pub(crate) use node::is_vacant;
 pub use node::{
     ChangeLog, ClusterTotals, ClusterUse, DomainPath, LogMark, NodeColumns, NodeIdentity,
@@ -71,8 +73,8 @@ pub use option_time::OptionTime;
 pub use pod_counts::{CountId, CountedBy, PodCounts, Presence, Stay};
 pub use podset::PodSets;
 pub use queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse, WHOLE_SHARE};
+pub use quota::Quotas;
 pub(crate) use quota::amount;
-pub use quota::{Quota, Quotas};
 pub(crate) use reservation::End;
 pub use reservation::{
     Annotated, Mirror, Nomination, Reservation, Reservations, Said, Say, Timing,
@@ -99,7 +101,6 @@ pub(crate) use volume::{Choice, Claimant, Resolved, holds};
 pub(crate) fn init(world: &mut World) {
     world.init_resource::<Directory>();
     world.init_resource::<Symbols>();
-    world.init_resource::<PriorityClasses>();
     world.init_resource::<DomainIndex>();
     world.init_resource::<ClusterTotals>();
     world.init_resource::<ClusterUse>();

@@ -1,9 +1,8 @@
 //! Names shared by all entities: resources and priority classes.
 
-use std::collections::BTreeMap;
-
 use bevy_ecs::prelude::Resource;
 
+use super::catalog::Catalog;
 use crate::delta::{PreemptionPolicy, PriorityClassFacts};
 use crate::ids::Name;
 use crate::resource::ResourceNames;
@@ -12,11 +11,7 @@ use crate::resource::ResourceNames;
 #[derive(Debug, Default, Resource)]
 pub struct Names(pub ResourceNames);
 
-/// Priority classes by name.
-#[derive(Debug, Default, Resource)]
-pub struct PriorityClasses(pub BTreeMap<Name, PriorityClassFacts>);
-
-impl PriorityClasses {
+impl Catalog<PriorityClassFacts> {
     /// The value of the class, or of the global default where none is named or the name is unknown.
     pub fn value(&self, class: Option<&Name>) -> Option<i32> {
         self.find(class).map(|class| class.value)
@@ -28,10 +23,9 @@ impl PriorityClasses {
     }
 
     fn find(&self, class: Option<&Name>) -> Option<&PriorityClassFacts> {
-        let named = class.and_then(|class| self.0.get(class));
+        let named = class.and_then(|class| self.get(class));
         // Several global defaults are an error of the cluster; the highest wins, as in Kubernetes.
-        let default =
-            || self.0.values().filter(|class| class.global_default).max_by_key(|c| c.value);
+        let default = || self.iter().filter(|class| class.global_default).max_by_key(|c| c.value);
         named.or_else(default)
     }
 }

@@ -4,23 +4,16 @@ use std::collections::BTreeMap;
 
 use bevy_ecs::prelude::Resource;
 
+use super::catalog::Catalog;
+use crate::delta::QuotaFacts;
 use crate::ids::Name;
 use crate::resource::{Quantity, ResourceList};
 
-/// One `ResourceQuota`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Quota {
-    /// What the namespace may have, by the names quotas use (`requests.cpu`, `count/pods`).
-    pub hard: ResourceList,
-    /// What it has, as the cluster last counted it.
-    pub used: ResourceList,
-}
-
-/// Every quota by namespace and name.
+/// Every `ResourceQuota`, and what it does not know yet.
 #[derive(Clone, Debug, Default, Resource)]
 pub struct Quotas {
     /// As the cluster says.
-    pub of: BTreeMap<Name, BTreeMap<Name, Quota>>,
+    pub of: Catalog<QuotaFacts>,
     /// By namespace: what was admitted in this cycle, which the cluster cannot have counted yet.
     pub admitted: BTreeMap<Name, ResourceList>,
 }
@@ -28,7 +21,7 @@ pub struct Quotas {
 impl Quotas {
     /// Notes that a job was admitted.
     pub fn admit(&mut self, namespace: &Name, asked: &ResourceList) {
-        if asked.is_empty() || !self.of.contains_key(namespace) {
+        if asked.is_empty() || self.of.inside(namespace).next().is_none() {
             return;
         }
         let admitted = self.admitted.entry(namespace.clone()).or_default();
@@ -49,6 +42,7 @@ pub(crate) fn amount(list: &ResourceList, name: &Name) -> Option<Quantity> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::ObjectKey;
 
     fn list(entries: &[(&str, i64)]) -> ResourceList {
         let entry = |&(name, units): &(&str, i64)| (name.into(), Quantity::from_units(units));
@@ -58,7 +52,8 @@ mod tests {
     #[test]
     fn what_is_admitted_adds_up_where_there_is_a_quota() {
         let mut quotas = Quotas::default();
-        quotas.of.entry("a".into()).or_default().insert("q".into(), Quota::default());
+        let key = ObjectKey::new("a", "q");
+        quotas.of.set(QuotaFacts { key, hard: ResourceList::new(), used: ResourceList::new() });
         quotas.admit(&"a".into(), &list(&[("cpu", 1), ("pods", 2)]));
         quotas.admit(&"a".into(), &list(&[("cpu", 3), ("memory", 4)]));
         quotas.admit(&"b".into(), &list(&[("cpu", 3)]));

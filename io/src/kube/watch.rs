@@ -28,8 +28,8 @@ use super::raw::{Raw, api_resource};
 use super::served::{Next, ServedVersion};
 use super::status_cache::StatusCache;
 use crate::metrics::Metrics;
+use crate::objects::translate::{Fault, OwnerRule, TranslateError, gone, translate, unsupported};
 use crate::objects::{Object, ObjectKind, Presence};
-use crate::translate::{Fault, OwnerRule, TranslateError, gone, translate, unsupported};
 
 /// Pause before a kind the server does not know is looked for again.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);

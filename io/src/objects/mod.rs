@@ -2,13 +2,14 @@
 //! table of their kinds.
 //!
 //! Unknown fields of these kinds are skipped: the objects belong to others. Both outside worlds, the
-//! real cluster and the embedded one, decode into these types and translate them with
-//! [`crate::translate`].
+//! real cluster and the embedded one, decode into these types and translate them into what the core
+//! is told. A kind's file has its type and its translation; where the translation is long, as for
+//! pods and volumes, it is a file of [`translate`], beside what all translations share.
 
 /// The table of kinds: calls the macro it is given with every row.
 ///
-/// `read` has the kinds that rules read; the first word of a row is the kind's type in this module,
-/// for which [`crate::translate`] has its translation. `inert` has kinds that manifests may contain and that no rule reads: of such an object only the
+/// `read` has the kinds that rules read; the first word of a row is the kind's type in this module.
+/// `inert` has kinds that manifests may contain and that no rule reads: of such an object only the
 /// name is kept, and it is not watched.
 ///
 /// The order is the order in which messages list kinds and in which the simulator lists objects.
@@ -39,7 +40,6 @@ macro_rules! kinds { ($with:ident) => { $with! {
         Numatopology          ("numatopologies.nodeinfo.volcano.sh" ["v1alpha1"] Cluster   Optional)
     }
 } } }
-pub(crate) use kinds;
 
 mod kind;
 mod object;
@@ -47,6 +47,7 @@ mod json;
 mod metadata;
 mod scalar;
 mod selector;
+pub mod translate;
 mod node;
 mod pod;
 mod interpod;
@@ -83,10 +84,12 @@ pub use pod_set::{
     ReplicaSet, ReplicasSpec, ReplicationController, ReplicationControllerSpec, Service,
     ServiceSpec, StatefulSet,
 };
+pub(crate) use podgroup::phase_text;
 pub use podgroup::{
     NetworkTopology, PodGroup, PodGroupCondition, PodGroupSpec, PodGroupStatus, SubGroupPolicy,
 };
 pub use priority_class::PriorityClass;
+pub(crate) use queue::state_text;
 pub use queue::{Guarantee, NodeGroupTerms, Queue, QueueAffinity, QueueSpec, QueueStatus};
 pub use quota::{ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus};
 pub use scalar::{ResourceMap, Scalar};

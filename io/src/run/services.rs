@@ -28,7 +28,7 @@ use crate::kube::status_cache::StatusCache;
 use crate::kube::watch as watches;
 use crate::metrics::Metrics;
 use crate::objects::ObjectKind;
-use crate::translate::OwnerRule;
+use crate::objects::translate::OwnerRule;
 
 /// Events that may wait for the loop; watches pause when there are more.
 const EVENTS_MAX: usize = 65_536;

@@ -48,7 +48,7 @@ fn group(cluster: &Cluster, key: &ObjectKey, why: String) -> Option<JobView> {
 /// A pod without PodGroup is a job; one of a gang only makes its gang incomplete.
 fn lone_pod(cluster: &Cluster, key: &ObjectKey, why: String) -> Option<JobView> {
     let pod = cluster.pod(key).filter(|pod| job_of(key, pod) == *key)?;
-    let queue = pod.metadata.annotations.get(crate::translate::QUEUE_NAME);
+    let queue = pod.metadata.annotations.get(crate::objects::translate::QUEUE_NAME);
     Some(view(key, queue.map_or(DEFAULT_QUEUE, String::as_str).into(), 1, 1, why))
 }
 

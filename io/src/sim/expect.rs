@@ -6,7 +6,7 @@ use muster_core::ids::{Name, ObjectKey};
 use muster_core::report::{JobView, QueueView};
 use muster_core::resource::Quantity;
 
-use crate::translate::phase_text;
+use crate::objects::phase_text;
 
 use super::books::{Books, PodEntry, PodStatus};
 use super::domains::DomainIndex;

@@ -1,67 +1,21 @@
 //! Small clusters for the tests of what reads the books: facts made by hand, decisions made by hand.
 
-use muster_core::delta::{
-    ClusterDelta, Constraints, DomainFacts, DomainMember, GroupPhase, NodeFacts, NodeGroupFacts,
-    Ownership, PodFacts, PodGroupFacts, PodPhase, QueueFacts,
-};
-use muster_core::ids::{Name, ObjectKey, TimeMs};
+use muster_core::delta::{ClusterDelta, PodFacts, PodGroupFacts, PodPhase, QueueFacts};
 use muster_core::intent::{Decision, DecisionOp, Ruling};
-use muster_core::resource::{Quantity, ResourceList};
-use muster_core::status::QueueState;
+use muster_core::resource::ResourceList;
+use muster_core::testing;
+pub(crate) use muster_core::testing::key;
 
 use super::books::Books;
 
-/// A key in the namespace `default`.
-pub(crate) fn key(name: &str) -> ObjectKey {
-    ObjectKey::new("default", name)
-}
-
-fn cpu(units: i64) -> ResourceList {
-    vec![("cpu".into(), Quantity::from_units(units)), ("pods".into(), Quantity::from_units(1))]
-}
-
 /// A node with so much cpu.
 pub(crate) fn node(name: &str, cpus: i64) -> ClusterDelta {
-    let mut allocatable = cpu(cpus);
-    allocatable[1].1 = Quantity::from_units(110);
-    ClusterDelta::from(NodeFacts {
-        name: name.into(),
-        labels: vec![("host".into(), name.into())],
-        taints: Vec::new(),
-        unschedulable: false,
-        allocatable,
-        images: Vec::new(),
-    })
+    testing::node(name).label("host", name).offer("cpu", cpus).into()
 }
 
 /// A waiting pod of a gang; its fields are changed as the test needs.
 pub(crate) fn pod(name: &str, gang: &str, cpus: i64) -> PodFacts {
-    PodFacts {
-        key: key(name),
-        uid: format!("uid-{name}").into(),
-        created: TimeMs(0),
-        ownership: Ownership::Ours,
-        group: Some(gang.into()),
-        queue: None,
-        role: "".into(),
-        priority: None,
-        priority_class: None,
-        preemptable: None,
-        preempts: None,
-        cooldown_ms: 0,
-        request: cpu(cpus),
-        constraints: Constraints::default(),
-        claims: Vec::new(),
-        labels: Vec::new(),
-        owner: None,
-        gates: Vec::new(),
-        phase: PodPhase::Pending,
-        node: None,
-        nominated: None,
-        annotated: None,
-        version: None,
-        deleting: false,
-    }
+    testing::pod(name).group(gang).ask("cpu", cpus).facts()
 }
 
 /// A running pod of a gang.
@@ -71,57 +25,22 @@ pub(crate) fn running(name: &str, gang: &str, cpus: i64, node: &str) -> PodFacts
 
 /// A gang.
 pub(crate) fn gang(name: &str, min_member: u32) -> PodGroupFacts {
-    PodGroupFacts {
-        key: key(name),
-        uid: format!("uid-{name}").into(),
-        created: TimeMs(0),
-        queue: None,
-        min_member,
-        min_task_member: Vec::new(),
-        min_resources: None,
-        wait_ms: None,
-        priority_class: None,
-        preemptable: None,
-        topology: None,
-        subgroups: Vec::new(),
-        phase: GroupPhase::Pending,
-        report: muster_core::status::GroupReport::default(),
-    }
+    testing::group(name, min_member).facts()
 }
 
 /// A queue without limits.
 pub(crate) fn queue(name: &str) -> QueueFacts {
-    QueueFacts {
-        name: name.into(),
-        uid: format!("uid-{name}").into(),
-        created: TimeMs(0),
-        parent: None,
-        weight: 1,
-        priority: 0,
-        capability: None,
-        deserved: None,
-        guarantee: None,
-        reclaimable: true,
-        state: QueueState::Open,
-        hierarchy: Vec::new(),
-        node_groups: NodeGroupFacts::default(),
-    }
+    testing::queue(name).facts()
 }
 
 /// So much cpu and nothing else.
 pub(crate) fn only_cpu(units: i64) -> ResourceList {
-    vec![("cpu".into(), Quantity::from_units(units))]
+    testing::amounts([("cpu", units)])
 }
 
 /// A domain of these nodes.
 pub(crate) fn domain(name: &str, tier: u32, nodes: &[&str]) -> ClusterDelta {
-    let member = |node: &&str| DomainMember::Node(Name::from(*node));
-    ClusterDelta::from(DomainFacts {
-        name: name.into(),
-        tier,
-        tier_name: None,
-        members: nodes.iter().map(member).collect(),
-    })
+    nodes.iter().fold(testing::domain(name, tier), |domain, node| domain.node(node)).into()
 }
 
 /// The pod as a delta.

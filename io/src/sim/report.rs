@@ -14,7 +14,7 @@ use muster_core::resource::{Format, Quantity};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::translate::{phase_text, state_text};
+use crate::objects::{phase_text, state_text};
 
 use super::books::PodEntry;
 use super::clock;

@@ -13,7 +13,7 @@ use muster_core::report::PodView;
 use muster_core::resource::Quantity;
 use muster_core::scheduler::Scheduler;
 use muster_core::status::GroupReport;
-use muster_tests::build::{group, key, node, pod};
+use muster_core::testing::{group, key, node, pod};
 use muster_tests::cluster::{DOMAINS, any_cluster};
 use muster_tests::outside::{Dice, Outside};
 use muster_tests::policy::{cases, everything, pool, scheduler};

@@ -7,8 +7,8 @@ use muster_core::ids::TimeMs;
 use muster_core::report::QueueView;
 use muster_core::resource::{Quantity, ResourceList};
 use muster_core::scheduler::Scheduler;
+use muster_core::testing::{amounts, group, node, pod, queue};
 use muster_core::verdict::Reason;
-use muster_tests::build::{amounts, group, node, pod, queue};
 use muster_tests::policy::{cases, config, scheduler};
 use proptest::prelude::*;
 
@@ -69,7 +69,7 @@ fn a_capability_is_unlimited_where_it_says_nothing_and_none_where_it_says_zero()
     let cases = [
         // capability, what pods ask for: how many of eight run
         (None, &["cpu"][..], 8),
-        (Some(amounts([])), &["cpu"][..], 8),
+        (Some(ResourceList::new()), &["cpu"][..], 8),
         (one("memory", 5), &["cpu"][..], 8),
         (one("cpu", 3), &["cpu"][..], 3),
         (one("cpu", 0), &["cpu"][..], 0),
@@ -100,7 +100,7 @@ fn a_guarantee_keeps_room_only_where_it_names_more_than_zero() {
     let one = |name, units| Some(amounts([(name, units)]));
     let cases = [
         (None, 10),
-        (Some(amounts([])), 10),
+        (Some(ResourceList::new()), 10),
         (one("cpu", 0), 10),
         (one("cpu", 4), 6),
         (one("cpu", 99), 0),
@@ -124,7 +124,7 @@ fn a_due_speaks_only_of_what_it_names() {
     let cases = [
         // deserved: share in thousandths, borrowed cpu, of 8 cpu in use
         (None, 1000, 8),
-        (Some(amounts([])), 1000, 8),
+        (Some(ResourceList::new()), 1000, 8),
         (one("cpu", 0), 1000, 8),
         (one("cpu", 8), 1000, 0),
         (one("cpu", 4), 2000, 4),

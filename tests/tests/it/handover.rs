@@ -5,10 +5,11 @@ use muster_core::ids::TimeMs;
 use muster_core::intent::{CycleOutcome, Intent};
 use muster_core::policy::SchedulerConfig;
 use muster_core::scheduler::Scheduler;
+use muster_core::testing as build;
 use muster_tests::cluster::any_cluster;
 use muster_tests::outside::{Dice, Outside};
 use muster_tests::policy::{cases, config, everything, pool, scheduler};
-use muster_tests::{build, shape};
+use muster_tests::shape;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -7,8 +7,8 @@ use muster_core::delta::{ClusterDelta, ObjectRef, PreemptionPolicy};
 use muster_core::ids::TimeMs;
 use muster_core::intent::Intent;
 use muster_core::scheduler::Scheduler;
+use muster_core::testing::{group, key, node, pod, priority_class};
 use muster_core::verdict::Reason;
-use muster_tests::build::{group, key, node, pod, priority_class};
 use muster_tests::policy::{config, pool};
 
 /// Classes that may be there without a task; a few more, and those are dropped.

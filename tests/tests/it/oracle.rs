@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use muster_core::delta::{ClusterDelta, TopologyMode};
 use muster_core::ids::TimeMs;
 use muster_core::intent::DecisionOp;
-use muster_tests::build::{domain, group, key, node, pod, priority_class};
+use muster_core::testing::{domain, group, key, node, pod, priority_class};
 use muster_tests::policy::{config, scheduler};
 
 const CONFIG: &str = "\

@@ -7,7 +7,7 @@
 use muster_core::delta::ClusterDelta;
 use muster_core::ids::TimeMs;
 use muster_core::intent::DecisionOp;
-use muster_tests::build::{amounts, group, node, pod};
+use muster_core::testing::{amounts, group, node, pod};
 use muster_tests::policy::{cases, config, scheduler};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -12,8 +12,8 @@ use muster_core::policy::{
 };
 use muster_core::resource::ResourceVec;
 use muster_core::scheduler::Scheduler;
+use muster_core::testing::{domain, group, node, pod, priority_class};
 use muster_core::world::Cluster;
-use muster_tests::build::{domain, group, node, pod, priority_class};
 use muster_tests::policy::{config_with, pool};
 
 /// A policy with one more plugin, if one is given.

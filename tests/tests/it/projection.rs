@@ -5,8 +5,8 @@ use k8s_openapi::api::apps::v1::{ReplicaSet, StatefulSet};
 use k8s_openapi::api::core::v1::{
     Node, PersistentVolumeClaim, Pod, ReplicationController, Service,
 };
+use muster::objects::translate::{Fault, OwnerRule, translate};
 use muster::objects::{self, Object, ObjectKind};
-use muster::translate::{Fault, OwnerRule, translate};
 use muster_tests::policy::cases;
 use proptest::collection::{btree_map, vec};
 use proptest::option;

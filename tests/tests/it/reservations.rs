@@ -12,7 +12,7 @@ use muster_core::report::PodView;
 use muster_core::reservation::ReservationCounts;
 use muster_core::resource::Quantity;
 use muster_core::scheduler::Scheduler;
-use muster_tests::build::{group, key, node, pod, priority_class};
+use muster_core::testing::{group, key, node, pod, priority_class};
 use muster_tests::outside::Dice;
 use muster_tests::policy::{cases, config, scheduler};
 use muster_tests::storm::{Storm, Weather};

@@ -16,8 +16,8 @@ use muster_core::policy::{
     VictimTasksPlugin,
 };
 use muster_core::scheduler::Scheduler;
+use muster_core::testing::{group, node, pod};
 use muster_core::world::Cluster;
-use muster_tests::build::{group, node, pod};
 use muster_tests::policy::{config_with, pool};
 
 /// Proposes running pods: those on a node, and those of these names, but not before a time, for which

@@ -8,7 +8,7 @@ use muster_core::report::{JobView, PodView};
 use muster_core::resource::Quantity;
 use muster_core::scheduler::Scheduler;
 use muster_core::status::{ConditionKind, GroupReport, QueueReport};
-use muster_tests::build::{Built, amounts, group, node, pod, queue};
+use muster_core::testing::{Built, amounts, group, node, pod, queue};
 use muster_tests::policy::{everything, scheduler};
 
 /// Runs a cycle and gives what was written about PodGroups.
@@ -81,7 +81,7 @@ fn a_waiting_gang_is_told_once_and_keeps_its_text_while_others_come_and_go() {
         // Pods of others start and end; now and then a node without room joins.
         let late = format!("n{}", second + 2);
         let news = [
-            ClusterDelta::Gone(ObjectRef::Pod(muster_tests::build::key("other"))),
+            ClusterDelta::Gone(ObjectRef::Pod(muster_core::testing::key("other"))),
             busy("other", 8),
             node(&late).offer("cpu", 0).into(),
         ];

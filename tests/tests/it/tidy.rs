@@ -149,15 +149,9 @@ fn the_two_outside_worlds_know_neither_each_other_nor_the_world_within() {
 
 #[test]
 fn objects_and_their_translation_know_neither_outside_world() {
-    for folder in ["io/src/objects", "io/src/translate"] {
-        check_below(folder, |path, text| {
-            forbidden(
-                path,
-                text,
-                &["crate::sim", "crate::kube", "crate::run", "muster_core::world"],
-            )
-        });
-    }
+    check_below("io/src/objects", |path, text| {
+        forbidden(path, text, &["crate::sim", "crate::kube", "crate::run", "muster_core::world"])
+    });
 }
 
 #[test]

@@ -11,7 +11,7 @@ use muster_core::delta::{
 use muster_core::ids::TimeMs;
 use muster_core::intent::Decision;
 use muster_core::scheduler::Scheduler;
-use muster_tests::build::{Built, domain, group, node, pod};
+use muster_core::testing::{Built, domain, group, node, pod};
 use muster_tests::policy::{cases, config, pool, scheduler};
 use proptest::collection::vec;
 use proptest::option::weighted;

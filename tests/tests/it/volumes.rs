@@ -16,7 +16,7 @@ use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::intent::{CycleOutcome, Intent};
 use muster_core::resource::Quantity;
 use muster_core::scheduler::Scheduler;
-use muster_tests::build::{key, node, pod};
+use muster_core::testing::{key, node, pod};
 use muster_tests::policy::{cases, config, scheduler};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -11,7 +11,7 @@ use muster_core::ids::{Name, TimeMs};
 use muster_core::intent::DecisionOp;
 use muster_core::policy::{Registry, SchedulerConfig};
 use muster_core::resource::ResourceList;
-use muster_tests::build;
+use muster_core::testing as build;
 
 use crate::options::Options;
 use crate::report::{CaseFigures, rounded};
@@ -122,7 +122,7 @@ fn decide(
 /// What a pod with so many GPUs asks for.
 fn request(gpus: usize) -> ResourceList {
     let gpus = gpus as i64;
-    amounts(&[("cpu", gpus * 4), ("memory", gpus << 34), ("nvidia.com/gpu", gpus), ("pods", 1)])
+    amounts([("cpu", gpus * 4), ("memory", gpus << 34), ("nvidia.com/gpu", gpus), ("pods", 1)])
 }
 
 /// A queue that is due so many GPUs, with all that pods ask for beside them.

@@ -10,7 +10,7 @@ use crate::class::Classes;
 use crate::cycle::Leadership;
 use crate::delta::{
     ClusterDelta, DomainFacts, Facts, NodeFacts, ObjectRef, PodGroupFacts, PriorityClassFacts,
-    QueueFacts, QuotaFacts,
+    QueueFacts,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::interpod::SelectorRegistry;
@@ -18,8 +18,8 @@ use crate::place::Now;
 use crate::policy::Policies;
 use crate::resource::ResourceVec;
 use crate::world::{
-    Cluster, Directory, JobKey, JobSpec, Names, NodeRules, NodeTaint, PodSets, PriorityClasses,
-    QueueSpec, Quota, Quotas, SetAside, Symbols,
+    Catalog, Cluster, Directory, JobKey, JobSpec, Names, NodeRules, NodeTaint, PodSets, QueueSpec,
+    Quotas, SetAside, Symbols,
 };
 
 /// Everything the second pass reads and writes.
@@ -31,7 +31,7 @@ pub(super) struct Intake<'w, 's> {
     pub(super) classes: ResMut<'w, Classes>,
     pub(super) interpod: ResMut<'w, SelectorRegistry>,
     pub(super) names: ResMut<'w, Names>,
-    pub(super) priorities: ResMut<'w, PriorityClasses>,
+    pub(super) priority_classes: ResMut<'w, Catalog<PriorityClassFacts>>,
     pub(super) quotas: ResMut<'w, Quotas>,
     pub(super) pod_sets: ResMut<'w, PodSets>,
     pub(super) policies: Res<'w, Policies>,
@@ -39,6 +39,11 @@ pub(super) struct Intake<'w, 's> {
     pub(super) dirty: ResMut<'w, Dirty>,
     pub(super) now: Res<'w, Now>,
     pub(super) role: Res<'w, Leadership>,
+}
+
+/// Makes the catalogs, which are filled here and nowhere else.
+pub(super) fn init(world: &mut World) {
+    world.init_resource::<Catalog<PriorityClassFacts>>();
 }
 
 /// Applies a batch in its order.
@@ -83,14 +88,17 @@ impl Intake<'_, '_> {
             Facts::Pod(facts) => self.pod(&facts),
             Facts::PodGroup(facts) => self.pod_group(&facts),
             Facts::Queue(facts) => self.queue(&facts),
-            Facts::PriorityClass(facts) => self.priority_class(facts),
+            Facts::PriorityClass(facts) => {
+                self.priority_classes.set(facts);
+                self.dirty.priorities = true;
+            }
             Facts::Domain(facts) => self.domain(*facts),
             Facts::Namespace(facts) => self.dirty.namespaces |= self.interpod.set_namespace(facts),
             Facts::Volume(facts) => self.volume(&facts.name.clone(), Some(*facts)),
             Facts::Claim(facts) => self.claim(&facts.key.clone(), Some(*facts)),
             Facts::StorageClass(facts) => self.storage_class(&facts.name.clone(), Some(*facts)),
             Facts::CsiNode(facts) => self.csi_node(&facts.node, Some(facts.limits)),
-            Facts::Quota(facts) => self.quota(*facts),
+            Facts::Quota(facts) => self.quotas.of.set(*facts),
             Facts::DisruptionBudget(facts) => self.budget(*facts),
             Facts::PodSet(facts) => self.pod_set(*facts),
         }
@@ -103,7 +111,9 @@ impl Intake<'_, '_> {
             ObjectRef::Pod(key) => self.pod_gone(key),
             ObjectRef::PodGroup(key) => self.pod_group_gone(key),
             ObjectRef::Queue(name) => self.queue_gone(name),
-            ObjectRef::PriorityClass(name) => self.priority_class_gone(name),
+            ObjectRef::PriorityClass(name) => {
+                self.dirty.priorities |= self.priority_classes.remove(name).is_some();
+            }
             ObjectRef::Domain(name) => self.domain_gone(name),
             ObjectRef::Namespace(name) => {
                 self.dirty.namespaces |= self.interpod.drop_namespace(name);
@@ -112,7 +122,7 @@ impl Intake<'_, '_> {
             ObjectRef::Claim(key) => self.claim(key, None),
             ObjectRef::StorageClass(name) => self.storage_class(name, None),
             ObjectRef::CsiNode(name) => self.csi_node(name, None),
-            ObjectRef::Quota(key) => self.quota_gone(key),
+            ObjectRef::Quota(key) => drop(self.quotas.of.remove(key)),
             ObjectRef::DisruptionBudget(key) => self.budget_gone(key),
             ObjectRef::PodSet(set) => self.pod_set_gone(set),
         }
@@ -181,7 +191,7 @@ impl Intake<'_, '_> {
     fn pod_group(&mut self, facts: &PodGroupFacts) {
         let Some(&job) = self.directory.jobs.get(&JobKey::Group(facts.key.clone())) else { return };
         let min_resources = facts.min_resources.as_ref().map(|list| self.names.0.of_pods(list));
-        let priority = self.priorities.value(facts.priority_class.as_ref()).unwrap_or(0);
+        let priority = self.priority_classes.value(facts.priority_class.as_ref()).unwrap_or(0);
         let queue = self.queue_named(facts.queue.as_ref());
         self.move_job(job, queue);
         self.regroup(job, &facts.subgroups);
@@ -297,28 +307,6 @@ impl Intake<'_, '_> {
         *item.spec = QueueSpec { parent, ..QueueSpec::default() };
         self.dirty.queues = true;
         self.dirty.vacant.push(queue);
-    }
-
-    fn priority_class(&mut self, facts: PriorityClassFacts) {
-        self.priorities.0.insert(facts.name.clone(), facts);
-        self.dirty.priorities = true;
-    }
-
-    fn priority_class_gone(&mut self, name: &Name) {
-        self.dirty.priorities |= self.priorities.0.remove(name).is_some();
-    }
-
-    fn quota(&mut self, facts: QuotaFacts) {
-        let quota = Quota { hard: facts.hard, used: facts.used };
-        self.quotas.of.entry(facts.key.namespace).or_default().insert(facts.key.name, quota);
-    }
-
-    fn quota_gone(&mut self, key: &ObjectKey) {
-        let Some(quotas) = self.quotas.of.get_mut(&key.namespace) else { return };
-        quotas.remove(&key.name);
-        if quotas.is_empty() {
-            self.quotas.of.remove(&key.namespace);
-        }
     }
 
     fn domain(&mut self, facts: DomainFacts) {

@@ -21,7 +21,6 @@ use crate::delta::ClusterDelta;
 
 pub(crate) use default_spread::switch as switch_default_spread;
 pub(crate) use groups::switch as regroup_nodes;
-pub(crate) use spawn::found;
 
 /// Deltas waiting for the next cycle.
 #[derive(Debug, Default, Resource)]
@@ -53,6 +52,13 @@ pub(crate) struct Dirty {
     pub(crate) sets: std::collections::BTreeMap<crate::ids::Name, default_spread::SetChanges>,
     /// Entities that may have lost their last reference.
     pub(crate) vacant: Vec<bevy_ecs::entity::Entity>,
+}
+
+/// Makes what there is before the first object: catalogs without entries, the root and the default
+/// queue.
+pub(crate) fn init(world: &mut World) {
+    intake::init(world);
+    spawn::found(world);
 }
 
 /// Ends every assumption the cluster has not confirmed, and forgets what was told: another one

@@ -9,14 +9,14 @@ use super::intake::Intake;
 use crate::class::Asks;
 use crate::config::Persistence;
 use crate::cycle::Leadership;
-use crate::delta::{Ownership, PodFacts, PodPhase, SubGroupPolicy};
+use crate::delta::{Ownership, PodFacts, PodPhase, PriorityClassFacts, SubGroupPolicy};
 use crate::ids::{Name, ObjectKey};
 use crate::reservation::Release;
 use crate::resource::ResourceVec;
 use crate::world::{
-    Annotated, Assumed, Assumption, ClassId, Cold, End, GroupRuleId, Guards, JobBackoff, JobKey,
-    Labels, LastTransaction, Membership, Mirror, Observed, OptionTime, PriorityClasses,
-    ReportedWait, Said, Say, TaskCold, TaskPriority, TaskTraits, Timing, VolumeNeeds,
+    Annotated, Assumed, Assumption, Catalog, ClassId, Cold, End, GroupRuleId, Guards, JobBackoff,
+    JobKey, Labels, LastTransaction, Membership, Mirror, Observed, OptionTime, ReportedWait, Said,
+    Say, TaskCold, TaskPriority, TaskTraits, Timing, VolumeNeeds,
 };
 
 /// Priority of a pod nobody gave one, as in Volcano.
@@ -152,7 +152,7 @@ impl Intake<'_, '_> {
     /// A pod without PodGroup says itself all there is to say of its job.
     fn write_lone_job(&mut self, job: Entity, facts: &PodFacts) {
         let priority =
-            facts.priority.or_else(|| self.priorities.value(facts.priority_class.as_ref()));
+            facts.priority.or_else(|| self.priority_classes.value(facts.priority_class.as_ref()));
         let queue = self.queue_named(facts.queue.as_ref());
         self.move_job(job, queue);
         let mut item = self.cluster.job_mut(job);
@@ -177,7 +177,7 @@ impl Intake<'_, '_> {
         item.priority.own = facts.priority;
         item.priority.own_preempts = facts.preempts;
         item.priority.class.clone_from(&facts.priority_class);
-        resolve_priority(&mut item.priority, &self.priorities);
+        resolve_priority(&mut item.priority, &self.priority_classes);
         *item.traits = TaskTraits {
             best_effort: request.is_empty_but_pods(),
             gated: !facts.gates.is_empty(),
@@ -341,7 +341,7 @@ impl Intake<'_, '_> {
 
 /// The priority of a task, and whether others may be evicted for it: its own word, else that of its
 /// class, else of the default class.
-pub(super) fn resolve_priority(priority: &mut TaskPriority, classes: &PriorityClasses) {
+pub(super) fn resolve_priority(priority: &mut TaskPriority, classes: &Catalog<PriorityClassFacts>) {
     let of_class = || classes.value(priority.class.as_ref());
     priority.value = priority.own.or_else(of_class).unwrap_or(UNSET_PRIORITY);
     let preempts = || classes.preempts(priority.class.as_ref());

@@ -15,7 +15,7 @@ pub(crate) const ROOT_QUEUE: &str = "root";
 pub(crate) const DEFAULT_QUEUE: &str = "default";
 
 /// The queues that exist in every world.
-pub(crate) fn found(world: &mut World) {
+pub(super) fn found(world: &mut World) {
     with_directory(world, |maker| {
         for name in [ROOT_QUEUE, DEFAULT_QUEUE] {
             let queue = maker.queue(&name.into());

@@ -157,9 +157,9 @@ fn split(text: &str) -> (&str, &str, &str) {
 }
 
 fn resolve_priorities(mut intake: Intake<'_, '_>) {
-    let Intake { cluster, priorities, .. } = &mut intake;
+    let Intake { cluster, priority_classes, .. } = &mut intake;
     for mut task in &mut cluster.tasks {
-        resolve_priority(&mut task.priority, priorities);
+        resolve_priority(&mut task.priority, priority_classes);
     }
     // A job that is only mentioned names no class and gets none, not even the default.
     for mut job in cluster.jobs.iter_mut().filter(|job| job.identity.present) {
@@ -170,7 +170,7 @@ fn resolve_priorities(mut intake: Intake<'_, '_>) {
             .filter(|_| matches!(job.identity.key, crate::world::JobKey::Lone(_)));
         let explicit =
             own.and_then(|&task| cluster.tasks.get(task).ok().and_then(|task| task.priority.own));
-        let class = priorities.value(job.spec.priority_class.as_ref());
+        let class = priority_classes.value(job.spec.priority_class.as_ref());
         job.spec.priority = explicit.or(class).unwrap_or(0);
     }
     // No node has changed, but who may make way on any of them.

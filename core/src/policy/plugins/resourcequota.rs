@@ -8,6 +8,7 @@
 //!
 //! No arguments.
 
+use crate::delta::QuotaFacts;
 use crate::ids::Name;
 use crate::policy::{
     AdmissionContext, Admittance, Build, JobEnqueueablePlugin, Plugin, PluginSpec, Setup, Words,
@@ -15,7 +16,7 @@ use crate::policy::{
 };
 use crate::resource::{Format, Quantity, ResourceList};
 use crate::verdict::{Reason, Verdict};
-use crate::world::{Cluster, JobReadOnlyItem, Quota, Quotas, amount};
+use crate::world::{Cluster, JobReadOnlyItem, Quotas, amount};
 
 /// What is known of the plugin.
 pub(super) const SPEC: PluginSpec = PluginSpec {
@@ -57,8 +58,8 @@ fn judge(quotas: &Quotas, namespace: &Name, asked: &ResourceList) -> Admittance 
     }
     let empty = ResourceList::new();
     let admitted = quotas.admitted.get(namespace).unwrap_or(&empty);
-    for (name, quota) in quotas.of.get(namespace).into_iter().flatten() {
-        if let Some(message) = excess(name, quota, admitted, asked) {
+    for quota in quotas.of.inside(namespace) {
+        if let Some(message) = excess(quota, admitted, asked) {
             return Admittance::Reject(Verdict::new(Reason::NotAdmitted, message));
         }
     }
@@ -67,8 +68,7 @@ fn judge(quotas: &Quotas, namespace: &Name, asked: &ResourceList) -> Admittance 
 
 /// The first name of which the job would take more than the quota has.
 fn excess(
-    quota: &Name,
-    Quota { hard, used }: &Quota,
+    QuotaFacts { key, hard, used }: &QuotaFacts,
     admitted: &ResourceList,
     asked: &ResourceList,
 ) -> Option<String> {
@@ -82,7 +82,8 @@ fn excess(
         }
         let show = |quantity: Quantity| quantity.format(Format::of(name));
         Some(format!(
-            "ResourceQuota {quota:?} allows {name} {}: {} used, {} admitted in this cycle, {} asked",
+            "ResourceQuota {:?} allows {name} {}: {} used, {} admitted in this cycle, {} asked",
+            key.name,
             show(*hard),
             show(used),
             show(admitted),
@@ -94,6 +95,7 @@ fn excess(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::ObjectKey;
 
     fn list(entries: &[(&str, &str)]) -> ResourceList {
         entries.iter().map(|&(name, text)| (name.into(), text.parse().unwrap())).collect()
@@ -101,8 +103,9 @@ mod tests {
 
     fn quotas(hard: &[(&str, &str)], used: &[(&str, &str)]) -> Quotas {
         let mut quotas = Quotas::default();
-        let quota = Quota { hard: list(hard), used: list(used) };
-        quotas.of.entry("team".into()).or_default().insert("q".into(), quota);
+        let key = ObjectKey::new("team", "q");
+        let quota = QuotaFacts { key, hard: list(hard), used: list(used) };
+        quotas.of.set(quota);
         quotas
     }
 

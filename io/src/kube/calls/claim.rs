@@ -15,8 +15,8 @@ use super::ClaimFix;
 use super::api::ApiCalls;
 use super::client::Body;
 use crate::kube::backoff::Backoff;
+use crate::objects::translate::SELECTED_NODE;
 use crate::objects::{PersistentVolumeClaim, PhaseStatus};
-use crate::translate::SELECTED_NODE;
 
 /// Longest wait for a volume, as in Kubernetes.
 const BOUND_WITHIN: Duration = Duration::from_mins(10);

@@ -16,7 +16,7 @@ use super::event::Happening;
 use super::failure::Failure;
 use super::pod_status::{condition, now};
 use crate::kube::status_cache::{CachedGroup, OUR_CONDITIONS};
-use crate::translate::phase_text;
+use crate::objects::phase_text;
 
 /// Conditions of a PodGroup as they are, for those that are not ours.
 #[derive(Deserialize)]

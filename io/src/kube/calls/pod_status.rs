@@ -13,7 +13,7 @@ use super::api::ApiCalls;
 use super::client::{Body, pod_path};
 use super::event::Happening;
 use crate::kube::status_cache::POD_SCHEDULED;
-use crate::translate::annotations;
+use crate::objects::translate::annotations;
 
 /// Was it written?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

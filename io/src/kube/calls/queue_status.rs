@@ -10,7 +10,7 @@ use tracing::warn;
 use super::api::ApiCalls;
 use super::client::Body;
 use crate::objects::QueueStatus;
-use crate::translate::state_text;
+use crate::objects::state_text;
 
 impl ApiCalls {
     pub(super) async fn report_queue(&self, queue: &Name, report: &QueueReport) {

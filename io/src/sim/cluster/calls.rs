@@ -7,8 +7,9 @@ use muster_core::resource::Format;
 use muster_core::status::{Condition, ConditionKind, GroupReport, QueueReport};
 
 use super::Cluster;
+use crate::objects::translate::annotate;
 use crate::objects::{ObjectKind, Pod, PodGroupCondition, Scalar};
-use crate::translate::{annotate, phase_text, state_text};
+use crate::objects::{phase_text, state_text};
 
 impl Cluster {
     /// Carries out the calls in order. One that cannot be carried out comes back as a delta.

@@ -6,8 +6,8 @@ use muster_core::ids::ObjectKey;
 use super::super::duration::parse_ms;
 use super::super::scenario::Delay;
 use super::{Cluster, PodNote};
+use crate::objects::translate::annotate;
 use crate::objects::{Object, ObjectKind, Pod, PodStatus};
-use crate::translate::annotate;
 
 /// Annotation that says how long a pod runs.
 pub(super) const RUN_FOR: &str = "muster.sh/run-for";

@@ -17,8 +17,8 @@ use muster_core::ids::{Name, ObjectKey};
 use self::kubelet::Due;
 use self::store::Store;
 use super::scenario::{Deletion, FailBind, Kubelet, Scenario};
+use crate::objects::translate::{OwnerRule, TranslateError, gone, translate};
 use crate::objects::{Metadata, Object, ObjectKind, Pod, PodGroup, Queue};
-use crate::translate::{OwnerRule, TranslateError, gone, translate};
 
 /// The embedded cluster.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use crate::objects::{
     Queue, StorageClass,
 };
 
-use crate::translate::keep_reservation;
+use crate::objects::translate::keep_reservation;
 
 /// Objects by kind and key.
 #[derive(Debug, Default)]

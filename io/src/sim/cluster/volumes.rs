@@ -7,12 +7,12 @@
 use muster_core::ids::{Name, ObjectKey};
 
 use super::Cluster;
+use crate::objects::translate::{IS_DEFAULT, SELECTED_NODE};
 use crate::objects::{
     ClaimReference, CsiSource, Metadata, NodeSelector, NodeSelectorTerm, Object, ObjectKind,
     OwnerReference, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, PhaseStatus,
     Pod, Requirement, StorageClass, VolumeNodeAffinity,
 };
-use crate::translate::{IS_DEFAULT, SELECTED_NODE};
 
 /// Written on a volume that was made for a claim; such a volume ends with it.
 const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";

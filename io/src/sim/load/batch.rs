@@ -9,9 +9,9 @@ use super::Origin;
 use super::error::{FieldError, LoadError};
 use super::item::{self, Item, Read};
 use super::warnings::Warnings;
+use crate::objects::translate::OwnerRule;
 use crate::objects::{Object, ObjectKind, PriorityClass};
 use crate::sim::expand::ShortForm;
-use crate::translate::OwnerRule;
 
 /// Reads lists of objects in the order of their time and keeps what spans them.
 pub(super) struct Reader {

@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 
 use super::decode::decode;
 use super::error::{FieldError, join};
+use crate::objects::translate::{Fault, OwnerRule, translate};
 use crate::objects::{Decode, Object, ObjectKind};
 use crate::sim::expand::{RUN_FOR, ShortForm};
 use crate::sim::{clock, duration};
-use crate::translate::{Fault, OwnerRule, translate};
 
 /// A value and where it stands in its document.
 pub(super) struct Item {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::objects::Object;
+use crate::objects::translate::unsupported;
 use crate::sim::scenario::Scenario;
-use crate::translate::unsupported;
 
 /// Sentences collected, each with the first object it is about and how many more there are.
 #[derive(Default)]

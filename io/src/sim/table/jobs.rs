@@ -8,7 +8,7 @@ use muster_core::report::JobView;
 
 use super::super::run::RunResult;
 use super::{Ink, plural};
-use crate::translate::phase_text;
+use crate::objects::phase_text;
 
 /// Jobs listed.
 const SHOWN: usize = 40;

@@ -11,7 +11,7 @@ use muster_core::delta::{
 };
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::intent::DecisionOp;
-use muster_tests::build::{node, pod};
+use muster_core::testing::{node, pod};
 use muster_tests::policy::{cases, config, scheduler};
 use proptest::collection::vec;
 use proptest::option;

@@ -12,7 +12,7 @@ use muster_core::delta::{
 };
 use muster_core::ids::{Name, TimeMs};
 use muster_core::intent::DecisionOp;
-use muster_tests::build::{node, pod};
+use muster_core::testing::{node, pod};
 use muster_tests::policy::{cases, everything, scheduler};
 use proptest::collection::vec;
 use proptest::option;

@@ -8,15 +8,14 @@ use bevy_ecs::system::RunSystemOnce;
 
 use super::Hierarchy;
 use crate::config::{ArgumentValue, Arguments, Gate};
-use crate::delta::{
-    ClusterDelta, Constraints, NodeFacts, NodeGroupFacts, Ownership, PodFacts, PodPhase, QueueFacts,
-};
-use crate::ids::{Name, ObjectKey, TimeMs};
+use crate::delta::{ClusterDelta, QueueFacts};
+use crate::ids::{Name, TimeMs};
 use crate::policy::Policies;
 use crate::policy::testing::{config, plugin};
 use crate::resource::{Dim, Quantity, ResourceList, ResourceVec};
 use crate::scheduler::Scheduler;
 use crate::status::QueueState;
+use crate::testing;
 use crate::world::{Cluster, Directory};
 
 fn cpu(units: i64) -> ResourceList {
@@ -30,51 +29,18 @@ fn queue(
     deserved: Option<i64>,
     capability: Option<i64>,
 ) -> QueueFacts {
-    QueueFacts {
-        name: name.into(),
-        uid: name.into(),
-        created: TimeMs(0),
-        parent: parent.map(Name::from),
-        weight: 1,
-        priority: 0,
-        capability: capability.map(cpu),
-        deserved: deserved.map(cpu),
-        guarantee: None,
-        reclaimable: true,
-        state: QueueState::Open,
-        hierarchy: Vec::new(),
-        node_groups: NodeGroupFacts::default(),
-    }
+    let queue = testing::queue(name).with(|queue| {
+        queue.parent = parent.map(Name::from);
+        queue.capability = capability.map(cpu);
+        queue.deserved = deserved.map(cpu);
+    });
+    queue.facts()
 }
 
 /// A pod of that many CPUs that runs in a queue.
 fn running(queue: &str, units: i64) -> ClusterDelta {
-    ClusterDelta::from(PodFacts {
-        key: ObjectKey::new("default", format!("run-{queue}")),
-        uid: queue.into(),
-        created: TimeMs(0),
-        ownership: Ownership::Ours,
-        group: None,
-        queue: Some(queue.into()),
-        role: Name::default(),
-        priority: None,
-        priority_class: None,
-        preemptable: None,
-        preempts: None,
-        cooldown_ms: 0,
-        request: cpu(units),
-        constraints: Constraints::default(),
-        claims: Vec::new(),
-        labels: Vec::new(),
-        owner: None,
-        gates: Vec::new(),
-        phase: PodPhase::Running,
-        node: Some("n".into()),
-        nominated: None,
-        annotated: None,
-        version: None,
-        deleting: false,
-    })
+    let pod = testing::pod(&format!("run-{queue}")).queue(queue).running_on("n");
+    pod.with(|pod| pod.request = cpu(units)).into()
 }
 
 /// A world of 100 CPUs in which the division has been made.
@@ -94,14 +60,7 @@ fn world(
     let config = config(vec![plugin], &[]);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
     let mut scheduler = Scheduler::new(&config, Arc::new(pool));
-    scheduler.feed([ClusterDelta::from(NodeFacts {
-        name: "n".into(),
-        labels: Vec::new(),
-        taints: Vec::new(),
-        unschedulable: false,
-        images: Vec::new(),
-        allocatable: cpu(100),
-    })]);
+    scheduler.feed([testing::node("n").with(|node| node.allocatable = cpu(100)).into()]);
     scheduler.feed(queues.iter().map(|queue| ClusterDelta::from(queue.clone())));
     scheduler.feed(pods.iter().map(|(queue, units)| running(queue, *units)));
     scheduler.run_cycle(TimeMs(0));

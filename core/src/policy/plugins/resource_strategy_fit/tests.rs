@@ -33,13 +33,13 @@ fn place(
 fn two_nodes(bed: &mut Bed) {
     let offer = [("cpu", 8), ("memory", 64), ("a.com/gpu", 8)];
     bed.node("empty", &offer).node("half", &offer).group("old", 1, |_| {});
-    let request = amounts(&[("cpu", 4), ("memory", 4), ("a.com/gpu", 4), ("pods", 1)]);
+    let request = amounts([("cpu", 4), ("memory", 4), ("a.com/gpu", 4), ("pods", 1)]);
     bed.pod("old", 0, Some("half"), |pod| pod.request = request);
 }
 
 fn ask(pairs: &[(&str, i64)]) -> impl FnOnce(&mut PodFacts) + use<> {
     let mut request = amounts(pairs);
-    request.extend(amounts(&[("pods", 1)]));
+    request.extend(amounts([("pods", 1)]));
     request.sort();
     |pod| pod.request = request
 }
@@ -95,7 +95,7 @@ fn names_beyond_the_hot_lanes_are_scored_too() {
         offer.extend([("cpu", 8), ("z.com/last", 8)]);
         bed.node("a", &offer).node("b", &offer).group("old", 1, |_| {});
         bed.pod("old", 0, Some("b"), |pod| {
-            pod.request = amounts(&[("pods", 1), ("z.com/last", 4)]);
+            pod.request = amounts([("pods", 1), ("z.com/last", 4)]);
         });
     };
     let given = || {

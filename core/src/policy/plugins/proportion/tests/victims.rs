@@ -78,7 +78,7 @@ fn a_pod_larger_than_what_is_too_much_does_not_go_below_the_guarantee() {
     let town = |guarantee: i64| {
         let mut bed = bed();
         bed.queue("a", |queue| {
-            let kept = amounts(&[("cpu", guarantee)]);
+            let kept = amounts([("cpu", guarantee)]);
             queue.guarantee = Some(kept);
         });
         runs(&mut bed, "a", 2, &[("cpu", 3), ("pods", 1)]);
@@ -111,16 +111,16 @@ proptest! {
     ) {
         let mut bed = bed();
         for (name, guarantee) in ["a", "b"].into_iter().zip(guarantees) {
-            bed.queue(name, |queue| queue.guarantee = Some(amounts(&[("cpu", guarantee)])));
+            bed.queue(name, |queue| queue.guarantee = Some(amounts([("cpu", guarantee)])));
             bed.group(name, 0, |group| group.queue = Some(name.into()));
         }
         let name = |at: usize, queue: usize| format!("{}-{at}", ["a", "b"][queue]);
         for (at, &(queue, cpu, memory)) in pods.iter().enumerate() {
-            let request = amounts(&[("cpu", cpu), ("memory", memory), ("pods", 1)]);
+            let request = amounts([("cpu", cpu), ("memory", memory), ("pods", 1)]);
             bed.pod(["a", "b"][queue], at, Some("n"), |pod| pod.request = request);
         }
         bed.group("taker", 0, |group| group.queue = Some("mine".into()));
-        let request = amounts(&[("cpu", asked.0), ("memory", asked.1), ("pods", 1)]);
+        let request = amounts([("cpu", asked.0), ("memory", asked.1), ("pods", 1)]);
         bed.pod("taker", 0, None, |pod| pod.request = request);
         let (found, plain) = bed.look(move |cluster, directory| {
             let candidates: Vec<Entity> =

@@ -102,7 +102,7 @@ fn both(
             queue.parent = plan.parent.map(|parent| format!("q{parent}").as_str().into());
             let due = list(plan.due);
             queue.deserved = (!due.is_empty()).then(|| amounts(&due));
-            queue.guarantee = Some(amounts(&list(plan.guarantee.map(Some))));
+            queue.guarantee = Some(amounts(list(plan.guarantee.map(Some))));
             queue.reclaimable = plan.reclaimable;
         });
         bed.group(&format!("g{at}"), 0, |group| {
@@ -110,10 +110,10 @@ fn both(
         });
     }
     for (at, (queue, holds)) in pods.iter().enumerate() {
-        let request = amounts(&list(holds.map(Some)));
+        let request = amounts(list(holds.map(Some)));
         bed.pod(&format!("g{queue}"), at, Some("n"), |pod| pod.request = request);
     }
-    let wanted = amounts(&list(taker.1.map(Some)));
+    let wanted = amounts(list(taker.1.map(Some)));
     bed.pod(&format!("g{}", taker.0), 999, None, |pod| pod.request = wanted);
     let plugin: Capacity = configured(&capacity(level));
     bed.look(move |cluster, directory| {

@@ -3,34 +3,26 @@
 
 mod about;
 mod selector;
-mod node;
 mod pod;
 mod label;
 mod interpod;
 mod request;
-mod podgroup;
-mod queue;
-mod quota;
-mod domain;
-mod priority;
 mod volume;
-mod budget;
-mod pod_set;
-mod images;
-mod hierarchy;
-mod nodegroup;
+pub(super) mod images;
+pub(super) mod hierarchy;
+pub(super) mod nodegroup;
 mod strategy;
-mod unsupported;
 
 use muster_core::delta::{ClusterDelta, ObjectRef, Ownership};
 use muster_core::ids::ObjectKey;
 
-use crate::objects::{self, Object, ObjectKind, kinds};
+use crate::objects::{self, Object, ObjectKind};
 
-use about::About;
+pub(super) use about::{
+    About, PREEMPTABLE, annotation_or_label, member, pairs, parse_bool, preemptable,
+};
 pub(crate) use pod::{QUEUE_NAME, annotate, annotations, keep_reservation};
-pub(crate) use podgroup::phase_text;
-pub(crate) use queue::state_text;
+pub(super) use selector::{exact_labels, label_selector};
 pub(crate) use volume::{IS_DEFAULT, SELECTED_NODE};
 
 /// Which pods are ours, by their `schedulerName`.
@@ -101,7 +93,7 @@ impl TranslateError {
 }
 
 /// How objects of a kind become what the core knows: once for each kind that rules read.
-trait Translate {
+pub(super) trait Translate {
     /// Which object of the core has this key.
     fn object(key: ObjectKey) -> ObjectRef;
 

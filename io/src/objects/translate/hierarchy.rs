@@ -12,7 +12,7 @@ const WEIGHTS: &str = "volcano.sh/hierarchy-weights";
 
 /// Names below the root with weights in thousandths. A weight that is absent, no number or below 1
 /// counts as 1, as upstream.
-pub(super) fn path(metadata: &Metadata) -> Vec<(Name, u32)> {
+pub(in crate::objects) fn path(metadata: &Metadata) -> Vec<(Name, u32)> {
     let Some(path) = metadata.annotations.get(PATH) else { return Vec::new() };
     let weights: Vec<&str> =
         metadata.annotations.get(WEIGHTS).map_or_else(Vec::new, |text| text.split('/').collect());
@@ -25,7 +25,7 @@ pub(super) fn path(metadata: &Metadata) -> Vec<(Name, u32)> {
 }
 
 /// What is wrong with the annotations, if anything.
-pub(super) fn complaint(metadata: &Metadata) -> Option<String> {
+pub(in crate::objects) fn complaint(metadata: &Metadata) -> Option<String> {
     let path = metadata.annotations.get(PATH)?;
     let names = path.split('/').count();
     let weights = metadata.annotations.get(WEIGHTS).map_or("", String::as_str);

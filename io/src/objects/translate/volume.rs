@@ -215,7 +215,10 @@ impl Translate for CsiNode {
 }
 
 /// Claims the volumes of a pod name, sorted, each once.
-pub(super) fn claims_of(about: &About<'_>, pod: &Pod) -> Result<Vec<PodClaim>, TranslateError> {
+pub(in crate::objects) fn claims_of(
+    about: &About<'_>,
+    pod: &Pod,
+) -> Result<Vec<PodClaim>, TranslateError> {
     let mut claims = Vec::new();
     for (at, volume) in pod.spec.volumes.iter().enumerate() {
         if let Some(source) = &volume.persistent_volume_claim {
@@ -280,7 +283,7 @@ mod tests {
 
     use super::*;
     use crate::objects::Object;
-    use crate::translate::{OwnerRule, translate};
+    use crate::objects::translate::{OwnerRule, translate};
 
     fn read<T: serde::de::DeserializeOwned>(mut object: Value, name: &str) -> T {
         object["metadata"]["name"] = name.into();

@@ -6,12 +6,12 @@ use muster_core::delta::{
 };
 use muster_core::ids::{Name, ObjectKey};
 
-use super::about::{About, annotation_or_label, pairs, preemptable};
+use super::about::{About, PREEMPTABLE, annotation_or_label, pairs, parse_bool, preemptable};
 use super::{
-    Fault, OwnerRule, Translate, TranslateError, images, interpod, node, pod_set, priority,
-    request, selector, strategy, unsupported, volume,
+    Fault, OwnerRule, Translate, TranslateError, images, interpod, request, selector, strategy,
+    volume,
 };
-use crate::objects::{self, Metadata, Pod};
+use crate::objects::{self, Metadata, Pod, node, pod_set, priority_class};
 
 /// Names the PodGroup a pod belongs to.
 const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
@@ -23,7 +23,7 @@ pub(crate) const QUEUE_NAME: &str = "scheduling.volcano.sh/queue-name";
 const TASK_SPEC: &str = "volcano.sh/task-spec";
 
 /// Priority of a pod within its gang.
-pub(super) const TASK_PRIORITY: &str = "volcano.sh/task-priority";
+pub(in crate::objects) const TASK_PRIORITY: &str = "volcano.sh/task-priority";
 
 /// Says that room is held for a pod.
 const PIPELINED_STATUS: &str = "volcano.sh/pipelined-status";
@@ -60,7 +60,7 @@ impl Translate for Pod {
                 .or(self.spec.priority),
             priority_class: about.optional_name("spec.priorityClassName", class)?,
             preemptable: preemptable(metadata),
-            preempts: priority::policy(self.spec.preemption_policy.as_deref()),
+            preempts: priority_class::policy(self.spec.preemption_policy.as_deref()),
             cooldown_ms: cooldown(metadata).unwrap_or(0),
             request: request::total(about, &self.spec)?,
             constraints: placed_or(node_name, constraints(about, self))?,
@@ -78,16 +78,46 @@ impl Translate for Pod {
     }
 
     fn unsupported(&self) -> Vec<String> {
-        unsupported::of_pod(self)
+        let spec = &self.spec;
+        let mut found = Vec::new();
+        let mut note = |present: bool, what: &str| {
+            if present {
+                found.push(format!("asks for {what}, which this version does not enforce"));
+            }
+        };
+        note(!spec.resource_claims.is_empty(), "resourceClaims");
+        let policy = spec.preemption_policy.as_deref().unwrap_or_default();
+        if !matches!(policy, "" | "PreemptLowerPriority" | "Never") {
+            found.push(format!("has a preemptionPolicy {policy:?} that is none and is not used"));
+        }
+        if annotation_or_label(&self.metadata, COOLDOWN).is_some()
+            && cooldown(&self.metadata).is_none()
+        {
+            found.push(format!("has a {COOLDOWN} that is no length of time and is not used"));
+        }
+        if let Some(text) = self.metadata.annotations.get(TASK_PRIORITY)
+            && text.parse::<i32>().is_err()
+        {
+            found.push(format!(
+                "has an annotation {TASK_PRIORITY} that is no integer and is not used"
+            ));
+        }
+        if let Some(text) = annotation_or_label(&self.metadata, PREEMPTABLE)
+            && parse_bool(text).is_none()
+        {
+            found.push(format!("has a {PREEMPTABLE} that is no boolean and counts as false"));
+        }
+        found.extend(strategy::complaint(&self.metadata));
+        found
     }
 }
 
 /// How long the pod must be left alone once it runs.
-pub(super) const COOLDOWN: &str = "volcano.sh/cooldown-time";
+pub(in crate::objects) const COOLDOWN: &str = "volcano.sh/cooldown-time";
 
 /// That time in milliseconds; none if it is not given, or no length of time. A label goes before an
 /// annotation, as in Volcano.
-pub(super) fn cooldown(metadata: &Metadata) -> Option<i64> {
+pub(in crate::objects) fn cooldown(metadata: &Metadata) -> Option<i64> {
     let text = metadata.labels.get(COOLDOWN).or_else(|| metadata.annotations.get(COOLDOWN))?;
     parse_ms(text).and_then(|ms| i64::try_from(ms).ok())
 }

@@ -14,7 +14,7 @@ const TYPE: &str = "volcano.sh/resource-strategy-scoring-type";
 const WEIGHT: &str = "volcano.sh/resource-strategy-weight";
 
 /// The wish, if the pod has one. Weights that are absent or cannot be read count as nothing, as upstream.
-pub(super) fn wish(metadata: &Metadata) -> Option<StrategyWish> {
+pub(in crate::objects) fn wish(metadata: &Metadata) -> Option<StrategyWish> {
     let packing = packing(metadata.annotations.get(TYPE)?)?;
     let weights = weights(metadata).unwrap_or_default();
     Some(StrategyWish { packing, weights })
@@ -35,7 +35,7 @@ fn weights(metadata: &Metadata) -> Option<Vec<(Name, i64)>> {
 }
 
 /// What is wrong with the annotations, if anything.
-pub(super) fn complaint(metadata: &Metadata) -> Option<String> {
+pub(in crate::objects) fn complaint(metadata: &Metadata) -> Option<String> {
     let kind = metadata.annotations.get(TYPE);
     if kind.is_none() && !metadata.annotations.contains_key(WEIGHT) {
         return None;

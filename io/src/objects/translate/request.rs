@@ -16,14 +16,20 @@ use crate::objects::{PodSpec, ResourceMap, Resources};
 type Amounts<'a> = BTreeMap<&'a str, Quantity>;
 
 /// The pod's whole request, sorted by name.
-pub(super) fn total(about: &About<'_>, spec: &PodSpec) -> Result<ResourceList, TranslateError> {
+pub(in crate::objects) fn total(
+    about: &About<'_>,
+    spec: &PodSpec,
+) -> Result<ResourceList, TranslateError> {
     let total = total_with(about, spec, &Amounts::new())?;
     Ok(total.into_iter().map(|(name, quantity)| (Name::from(name), quantity)).collect())
 }
 
 /// Milli-cpu and bytes of memory that scores count above the request: what containers are taken to
 /// need that ask for none, as Kubernetes has it.
-pub(super) fn unasked(about: &About<'_>, spec: &PodSpec) -> Result<[i64; 2], TranslateError> {
+pub(in crate::objects) fn unasked(
+    about: &About<'_>,
+    spec: &PodSpec,
+) -> Result<[i64; 2], TranslateError> {
     let names =
         |one: &Resources, name| one.requests.contains_key(name) || one.limits.contains_key(name);
     let containers = || spec.containers.iter().chain(&spec.init_containers);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-pub(super) use muster_core::config::boolean::parse as parse_bool;
+pub(in crate::objects) use muster_core::config::boolean::parse as parse_bool;
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::{Quantity, ResourceList};
 
@@ -17,14 +17,17 @@ const NAMESPACE_MAX: usize = 63;
 
 /// The object being translated.
 #[derive(Clone, Copy)]
-pub(super) struct About<'a> {
-    pub(super) kind: ObjectKind,
-    pub(super) metadata: &'a Metadata,
+pub(in crate::objects) struct About<'a> {
+    pub(in crate::objects) kind: ObjectKind,
+    pub(in crate::objects) metadata: &'a Metadata,
 }
 
 impl<'a> About<'a> {
     /// The object, once its name and namespace proved to be names.
-    pub(super) fn new(kind: ObjectKind, metadata: &'a Metadata) -> Result<Self, TranslateError> {
+    pub(in crate::objects) fn new(
+        kind: ObjectKind,
+        metadata: &'a Metadata,
+    ) -> Result<Self, TranslateError> {
         let about = Self { kind, metadata };
         about.check_name("metadata.name", &metadata.name)?;
         if let Some(namespace) = &metadata.namespace
@@ -42,24 +45,24 @@ impl<'a> About<'a> {
         Ok(about)
     }
 
-    pub(super) fn key(&self) -> ObjectKey {
+    pub(in crate::objects) fn key(&self) -> ObjectKey {
         self.kind.key(self.metadata.namespace.as_deref(), &self.metadata.name)
     }
 
-    pub(super) fn name(&self) -> Name {
+    pub(in crate::objects) fn name(&self) -> Name {
         self.metadata.name.as_str().into()
     }
 
-    pub(super) fn uid(&self) -> Name {
+    pub(in crate::objects) fn uid(&self) -> Name {
         self.metadata.uid.as_deref().unwrap_or_default().into()
     }
 
-    pub(super) fn created(&self) -> TimeMs {
+    pub(in crate::objects) fn created(&self) -> TimeMs {
         TimeMs(self.metadata.created_ms.unwrap_or(0))
     }
 
     /// An error about one field.
-    pub(super) fn fail(
+    pub(in crate::objects) fn fail(
         &self,
         field: impl Into<String>,
         problem: impl Into<String>,
@@ -74,7 +77,7 @@ impl<'a> About<'a> {
     }
 
     /// An error about a field that reads well and makes no sense: the object is set aside.
-    pub(super) fn malformed(
+    pub(in crate::objects) fn malformed(
         &self,
         field: impl Into<String>,
         problem: impl Into<String>,
@@ -83,7 +86,11 @@ impl<'a> About<'a> {
     }
 
     /// Is the text a name an object of the cluster can have?
-    pub(super) fn check_name(&self, field: &str, name: &str) -> Result<(), TranslateError> {
+    pub(in crate::objects) fn check_name(
+        &self,
+        field: &str,
+        name: &str,
+    ) -> Result<(), TranslateError> {
         if is_name(name, NAME_MAX) {
             return Ok(());
         }
@@ -99,7 +106,7 @@ impl<'a> About<'a> {
     }
 
     /// The name in a field that may be empty.
-    pub(super) fn optional_name(
+    pub(in crate::objects) fn optional_name(
         &self,
         field: &str,
         name: &str,
@@ -112,7 +119,7 @@ impl<'a> About<'a> {
     }
 
     /// A count that may not be negative.
-    pub(super) fn count(&self, field: &str, value: i64) -> Result<u32, TranslateError> {
+    pub(in crate::objects) fn count(&self, field: &str, value: i64) -> Result<u32, TranslateError> {
         u32::try_from(value)
             .ok()
             .filter(|&count| i32::try_from(count).is_ok())
@@ -120,7 +127,7 @@ impl<'a> About<'a> {
     }
 
     /// One amount, which may not be negative.
-    pub(super) fn quantity(
+    pub(in crate::objects) fn quantity(
         &self,
         text: &Scalar,
         field: impl FnOnce() -> String,
@@ -136,7 +143,7 @@ impl<'a> About<'a> {
     }
 
     /// The amounts of a map, sorted by name.
-    pub(super) fn resources(
+    pub(in crate::objects) fn resources(
         &self,
         map: &ResourceMap,
         field: &str,
@@ -151,27 +158,30 @@ impl<'a> About<'a> {
 }
 
 /// The path of a map's entry: `field.key`, or `field["key"]` where the key has dots of its own.
-pub(super) fn member(field: &str, key: &str) -> String {
+pub(in crate::objects) fn member(field: &str, key: &str) -> String {
     if key.contains(['.', '/']) { format!("{field}[{key:?}]") } else { format!("{field}.{key}") }
 }
 
 /// Pairs of names, in the map's order, which is sorted by key.
-pub(super) fn pairs(map: &BTreeMap<String, String>) -> Vec<(Name, Name)> {
+pub(in crate::objects) fn pairs(map: &BTreeMap<String, String>) -> Vec<(Name, Name)> {
     map.iter().map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect()
 }
 
 /// The first of annotation and label under that key.
-pub(super) fn annotation_or_label<'a>(metadata: &'a Metadata, key: &str) -> Option<&'a str> {
+pub(in crate::objects) fn annotation_or_label<'a>(
+    metadata: &'a Metadata,
+    key: &str,
+) -> Option<&'a str> {
     metadata.annotations.get(key).or_else(|| metadata.labels.get(key)).map(String::as_str)
 }
 
 /// `volcano.sh/preemptable`, if given; a text that is no boolean counts as false.
-pub(super) fn preemptable(metadata: &Metadata) -> Option<bool> {
+pub(in crate::objects) fn preemptable(metadata: &Metadata) -> Option<bool> {
     annotation_or_label(metadata, PREEMPTABLE).map(|text| parse_bool(text).unwrap_or(false))
 }
 
 /// May the object's pods be evicted for others?
-pub(super) const PREEMPTABLE: &str = "volcano.sh/preemptable";
+pub(in crate::objects) const PREEMPTABLE: &str = "volcano.sh/preemptable";
 
 fn is_name(text: &str, longest: usize) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();

@@ -31,7 +31,7 @@ impl Translate for Namespace {
 
 /// All rules of a pod about others. One that makes no sense sets the pod aside, in a file too: the
 /// others can be scheduled without it.
-pub(super) fn facts(about: &About<'_>, spec: &PodSpec) -> Result<InterPodFacts> {
+pub(in crate::objects) fn facts(about: &About<'_>, spec: &PodSpec) -> Result<InterPodFacts> {
     rules(about, spec).map_err(|error| TranslateError { fault: Fault::Object, ..error })
 }
 
@@ -285,8 +285,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::objects::translate::translate;
     use crate::objects::{Metadata, Object, ObjectKind, Pod};
-    use crate::translate::translate;
 
     fn read(spec: &Value) -> Result<InterPodFacts> {
         let labels = json!({"app": "web", "version": "2"});

@@ -6,7 +6,7 @@ use crate::objects::{NodeImage, PodSpec};
 
 /// Images of all containers with their tags, sorted. A container without image counts with an empty
 /// name, which no node holds; a pod without any image has none.
-pub(super) fn of_pod(spec: &PodSpec) -> Vec<Name> {
+pub(in crate::objects) fn of_pod(spec: &PodSpec) -> Vec<Name> {
     let containers = spec.init_containers.iter().chain(&spec.containers);
     let mut images: Vec<Name> = containers.map(|container| tagged(&container.image)).collect();
     images.sort();
@@ -20,7 +20,7 @@ fn tagged(image: &str) -> Name {
 }
 
 /// Every name of every image with its size, sorted.
-pub(super) fn of_node(images: &[NodeImage]) -> Vec<(Name, i64)> {
+pub(in crate::objects) fn of_node(images: &[NodeImage]) -> Vec<(Name, i64)> {
     let names = images.iter().flat_map(|image| {
         image.names.iter().map(|name| (Name::from(name.as_str()), image.size_bytes.max(0)))
     });

@@ -9,9 +9,9 @@ use muster_core::resource::{Quantity, ResourceList};
 use crate::objects::{Queue, ResourceMap, Scalar};
 
 /// Annotation with how much of each group the queue may hold: `{"group": {"cpu": "4"}}`.
-pub(super) const LIMITS: &str = "volcano.sh/nodegroup-resource-limits";
+pub(in crate::objects) const LIMITS: &str = "volcano.sh/nodegroup-resource-limits";
 
-pub(super) fn facts(queue: &Queue) -> NodeGroupFacts {
+pub(in crate::objects) fn facts(queue: &Queue) -> NodeGroupFacts {
     let names = |list: &[String]| list.iter().map(|name| Name::from(name.as_str())).collect();
     let affinity = &queue.spec.affinity;
     let (interpod, far) = (&affinity.node_group_affinity, &affinity.node_group_anti_affinity);
@@ -25,7 +25,7 @@ pub(super) fn facts(queue: &Queue) -> NodeGroupFacts {
 }
 
 /// The limits; none if they cannot be read.
-pub(super) fn limits(queue: &Queue) -> Option<Vec<(Name, ResourceList)>> {
+pub(in crate::objects) fn limits(queue: &Queue) -> Option<Vec<(Name, ResourceList)>> {
     let Some(text) = queue.metadata.annotations.get(LIMITS) else { return Some(Vec::new()) };
     let groups: BTreeMap<String, ResourceMap> = serde_json::from_str(text).ok()?;
     let groups = groups.iter().map(|(group, amounts)| {

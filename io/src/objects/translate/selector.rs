@@ -20,7 +20,7 @@ enum Dialect {
 }
 
 /// One alternative of a node affinity.
-pub(super) fn node_term(
+pub(in crate::objects) fn node_term(
     about: &About<'_>,
     term: &NodeSelectorTerm,
     field: &str,
@@ -60,7 +60,7 @@ fn requirements(
 }
 
 /// A label selector as one list of requirements: exact labels first, then the expressions.
-pub(super) fn label_selector(
+pub(in crate::objects) fn label_selector(
     about: &About<'_>,
     selector: &LabelSelector,
     field: &str,
@@ -74,7 +74,7 @@ pub(super) fn label_selector(
 }
 
 /// Labels that must have exactly these values.
-pub(super) fn exact_labels(
+pub(in crate::objects) fn exact_labels(
     about: &About<'_>,
     labels: &BTreeMap<String, String>,
     field: &str,

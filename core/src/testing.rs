@@ -1,16 +1,19 @@
 //! Objects in a few words: `pod("g-a-0").group("g").ask("cpu", 2).running_on("n1")`.
 //!
 //! Amounts are whole units. A builder starts from the plainest object of its kind and turns into
-//! facts with `facts()`, or into a delta with `into()`.
+//! facts with `facts()`, or into a delta with `into()`. Tests of every crate and benchmarks build
+//! their objects with it; the feature `testing` makes it visible outside.
 
-use muster_core::delta::{
+use std::borrow::Borrow;
+
+use crate::delta::{
     ClusterDelta, Constraints, DomainFacts, DomainMember, GroupPhase, NodeFacts, NodeGroupFacts,
     Ownership, PodFacts, PodGroupFacts, PodPhase, PreemptionPolicy, PriorityClassFacts, QueueFacts,
     TierRef, TopologyMode, TopologyWish,
 };
-use muster_core::ids::{Name, ObjectKey, TimeMs};
-use muster_core::resource::{Quantity, ResourceList};
-use muster_core::status::QueueState;
+use crate::ids::{Name, ObjectKey, TimeMs};
+use crate::resource::{Quantity, ResourceList};
+use crate::status::QueueState;
 
 /// The namespace of everything built here.
 pub const NAMESPACE: &str = "default";
@@ -30,9 +33,10 @@ fn put(list: &mut ResourceList, name: &str, units: i64) {
 }
 
 /// A list of whole units.
-pub fn amounts<'a>(entries: impl IntoIterator<Item = (&'a str, i64)>) -> ResourceList {
+pub fn amounts<'a>(entries: impl IntoIterator<Item = impl Borrow<(&'a str, i64)>>) -> ResourceList {
     let mut list = ResourceList::new();
-    for (name, units) in entries {
+    for entry in entries {
+        let (name, units) = *entry.borrow();
         put(&mut list, name, units);
     }
     list
@@ -155,6 +159,15 @@ impl Built<PodFacts> {
         })
     }
 
+    /// Runs on a node if one is given, and waits if not.
+    #[must_use]
+    pub fn on(self, node: Option<&str>) -> Self {
+        match node {
+            Some(node) => self.running_on(node),
+            None => self,
+        }
+    }
+
     /// Has a deletion timestamp.
     #[must_use]
     pub fn leaving(self) -> Self {
@@ -193,7 +206,7 @@ pub fn group(name: &str, min_member: u32) -> Built<PodGroupFacts> {
         topology: None,
         subgroups: Vec::new(),
         phase: GroupPhase::Pending,
-        report: muster_core::status::GroupReport::default(),
+        report: crate::status::GroupReport::default(),
     })
 }
 
@@ -285,32 +298,8 @@ pub fn priority_class(name: &str, value: i32) -> PriorityClassFacts {
     PriorityClassFacts { name: name.into(), value, global_default: false, preempts }
 }
 
-impl From<Built<NodeFacts>> for ClusterDelta {
-    fn from(built: Built<NodeFacts>) -> Self {
-        built.0.into()
-    }
-}
-
-impl From<Built<PodFacts>> for ClusterDelta {
-    fn from(built: Built<PodFacts>) -> Self {
-        built.0.into()
-    }
-}
-
-impl From<Built<PodGroupFacts>> for ClusterDelta {
-    fn from(built: Built<PodGroupFacts>) -> Self {
-        built.0.into()
-    }
-}
-
-impl From<Built<QueueFacts>> for ClusterDelta {
-    fn from(built: Built<QueueFacts>) -> Self {
-        built.0.into()
-    }
-}
-
-impl From<Built<DomainFacts>> for ClusterDelta {
-    fn from(built: Built<DomainFacts>) -> Self {
+impl<T: Into<ClusterDelta>> From<Built<T>> for ClusterDelta {
+    fn from(built: Built<T>) -> Self {
         built.0.into()
     }
 }
