@@ -28,7 +28,7 @@ use tracing::{debug, error, info, warn};
 use self::services::Services;
 use crate::config::Parsed;
 use crate::http::Topics;
-use crate::kube::calls::calls;
+use crate::kube::calls::{calls, dry_run};
 use crate::kube::lease::Terms;
 use crate::kube::loop_event::{Leadership, LoopEvent, NewConfig};
 
@@ -66,6 +66,17 @@ pub struct Options {
     pub ledger_check: Option<Duration>,
     /// Time calls have to end when the process is asked to stop.
     pub grace: Duration,
+    /// What becomes of the calls.
+    pub writes: Writes,
+}
+
+/// What becomes of the calls a cycle asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writes {
+    /// They are made.
+    Made,
+    /// They are logged, and nothing is written to the cluster: a dry run.
+    Said,
 }
 
 /// Why the scheduler could not be started.
@@ -121,6 +132,7 @@ struct Loop {
     /// Were all first lists read?
     ready: bool,
     leadership: Leadership,
+    writes: Writes,
     given_period: Option<Duration>,
     period: Duration,
     threads: Option<usize>,
@@ -156,6 +168,7 @@ impl Loop {
                 None => Leadership::Leads,
                 Some(_) => Leadership::Follows,
             },
+            writes: options.writes,
             given_period: options.period,
             period: options.period.unwrap_or(Duration::from_millis(tuning.period_ms)),
             threads: tuning.threads,
@@ -294,7 +307,10 @@ impl Loop {
         } else if count > 0 {
             debug!(cycle, calls = count, took_us, "cycle without a decision");
         }
-        self.services.dispatcher.make(calls);
+        match self.writes {
+            Writes::Made => self.services.dispatcher.make(calls),
+            Writes::Said => dry_run::say(&calls),
+        }
     }
 
     /// Counts what waits, for the metrics.

@@ -14,12 +14,13 @@ use crate::config::{ConfigErrors, DEFAULT_TEXT, text_of};
 use crate::http::Topics;
 use crate::kube::lease::Terms;
 use crate::kube::loop_event::NewConfig;
-use crate::run::{self, Options};
+use crate::run::{self, Options, Writes};
 
 const EXAMPLES: &str = "\
 Examples:
   muster run --kubeconfig ~/.kube/config --leader-elect=false
   muster run --scheduler-conf /etc/muster/muster.conf --scheduler-name volcano
+  muster run --dry-run --scheduler-name volcano     # what would Muster do in Volcano's place?
 
 Flags have the names Volcano's scheduler gives them where they mean the same.";
 
@@ -44,6 +45,10 @@ pub struct RunArgs {
     /// Longest sleep between two cycles [default: schedule.period of the configuration, or 1s]
     #[arg(long, value_name = "TIME", value_parser = time)]
     schedule_period: Option<Duration>,
+    /// Decide, log and count, but write nothing: to see beside another scheduler what this one would
+    /// do. Needs no permission but to read, and takes part in no election
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     election: ElectionArgs,
     #[command(flatten)]
@@ -205,6 +210,9 @@ pub(super) fn run(args: &RunArgs, registry: Registry) -> Result<Outcome, CliErro
     for warning in &config.parsed.warnings {
         tracing::warn!("configuration: {warning}");
     }
+    if args.dry_run {
+        tracing::info!("a dry run: what is decided is logged, and nothing is written");
+    }
     let pool = args.threads.pool(config.parsed.config.tuning.threads)?;
     run::run(&options, registry, config, pool)?;
     Ok(Outcome::Done)
@@ -218,7 +226,9 @@ fn read_config(args: &RunArgs, registry: &Registry) -> Result<NewConfig, ConfigE
 }
 
 fn options(args: &RunArgs) -> Result<Options, CliError> {
-    let lease = if args.election.leader_elect { Some(terms(&args.election)?) } else { None };
+    // A lease is an object, too: a dry run writes none and decides all the time.
+    let elects = args.election.leader_elect && !args.dry_run;
+    let lease = if elects { Some(terms(&args.election)?) } else { None };
     Ok(Options {
         kubeconfig: args.kubeconfig.clone(),
         master: args.master.clone(),
@@ -232,6 +242,7 @@ fn options(args: &RunArgs) -> Result<Options, CliError> {
         calls_in_flight: usize::from(args.calls_in_flight),
         ledger_check: Some(args.ledger_check_period).filter(|period| !period.is_zero()),
         grace: args.shutdown_grace,
+        writes: if args.dry_run { Writes::Said } else { Writes::Made },
     })
 }
 

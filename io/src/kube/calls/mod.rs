@@ -1,13 +1,14 @@
 //! Carries out what the scheduler decided: one task a call, a bounded number at a time.
 //!
 //! Files stand in the order a call passes them. `call_queue` keeps calls about one object in order and
-//! holds reports back for a moment, so that several become one; `dispatcher` starts them; `api` knows
-//! the way of each kind; `bind`, `claim`, `evict`, `pod_status`, `group_status`, `queue_status` and
-//! `event` know what its requests look like; `client` sends these, with `verify`, `failure` and
-//! `rate_limit` below it.
+//! holds reports back for a moment, so that several become one; `dispatcher` starts them, or `dry_run`
+//! logs them instead; `api` knows the way of each kind; `bind`, `claim`, `evict`, `pod_status`,
+//! `group_status`, `queue_status` and `event` know what its requests look like; `client` sends these,
+//! with `verify`, `failure` and `rate_limit` below it.
 
 mod call_queue;
 pub(crate) mod dispatcher;
+pub(crate) mod dry_run;
 pub(crate) mod api;
 mod bind;
 mod claim;
