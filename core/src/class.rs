@@ -249,7 +249,7 @@ impl Classes {
         all.filter(|(_, class)| class.is_some()).map(|(at, _)| ClassId(at as u32))
     }
 
-    /// Are there so many more than were in use that it is worth looking who is?
+    /// Have enough classes come since the last look that it is worth finding those without tasks?
     pub(crate) fn is_crowded(&self) -> bool {
         self.len() > 2 * self.used + UNUSED_MAX
     }

@@ -53,7 +53,7 @@ pub enum ClusterDelta {
     SetAside {
         /// Which object.
         object: ObjectRef,
-        /// Why, for people.
+        /// Why, as a sentence.
         reason: String,
     },
     /// A bind call failed for good; the assumption behind it ends.
@@ -62,7 +62,7 @@ pub enum ClusterDelta {
         pod: ObjectKey,
         /// Its uid at the time of the decision; another uid makes this delta stale.
         uid: Name,
-        /// Why, for people.
+        /// Why, as a sentence.
         reason: String,
     },
     /// An eviction was refused; the assumption behind it ends.
@@ -71,7 +71,7 @@ pub enum ClusterDelta {
         pod: ObjectKey,
         /// Its uid at the time of the decision; another uid makes this delta stale.
         uid: Name,
-        /// Why, for people.
+        /// Why, as a sentence.
         reason: String,
     },
 }

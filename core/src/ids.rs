@@ -5,7 +5,7 @@ use std::fmt;
 use arcstr::ArcStr;
 
 /// A name that is shared rather than copied: cluster-scoped objects, roles, label keys. It takes one
-/// pointer, whoever has it.
+/// pointer, wherever it is kept.
 pub type Name = ArcStr;
 
 /// Namespace and name of a namespaced object; orders and prints as `namespace/name`.

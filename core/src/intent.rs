@@ -105,7 +105,7 @@ pub struct CycleOutcome {
 }
 
 impl CycleOutcome {
-    /// Makes room for decisions about so many pods with their calls, and for reports on so many jobs
+    /// Reserves capacity for decisions about more pods with their calls, and for reports on more jobs
     /// and queues: lists of a large cycle are not copied while they grow. Memory nobody writes to costs
     /// nothing.
     pub(crate) fn expect(&mut self, pods: usize, reports: usize) {

@@ -1,4 +1,4 @@
-//! Pods, jobs and queues as the scheduler sees them: plain values for whoever asks.
+//! Pods, jobs and queues as the scheduler sees them: plain values for other programs and reports.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub struct PodView {
     pub job: Option<ObjectKey>,
     /// Why it waits, if it does: its own reason, else its job's.
     pub reason: Option<Reason>,
-    /// The same for people; the same situation gives the same text.
+    /// The same as a sentence; the same situation gives the same text.
     pub message: Option<String>,
     /// The reason of its condition `PodScheduled=False`: `Schedulable` if it would have a place but
     /// for the rest of its gang, else `Unschedulable`. None if it does not wait, or is gated: then
@@ -78,10 +78,10 @@ pub struct JobView {
     pub pending: u32,
     /// Why it waits, if it does.
     pub reason: Option<Reason>,
-    /// The same for people, with numbers. Where room is held it ends with the time left: unlike the
+    /// The same as a sentence with numbers. Where room is held it ends with the time left: unlike the
     /// condition, which is written, it changes with every look.
     pub message: Option<String>,
-    /// Conditions as last told to the outside, or read from it.
+    /// Conditions as last written to the object, or read from it.
     pub conditions: Vec<Condition>,
 }
 
@@ -104,7 +104,7 @@ pub struct QueueView {
     pub guarantee: Vec<(Name, Quantity)>,
     /// What it uses beyond its due, sorted by name; empty where no plugin says what is due.
     pub borrowed: Vec<(Name, Quantity)>,
-    /// What is odd about its limits or its place in the tree, for people.
+    /// What is odd about its limits or its place in the tree, as a sentence.
     pub warnings: Vec<String>,
 }
 

@@ -36,7 +36,7 @@ pub struct Condition {
     pub kind: ConditionKind,
     /// Volcano's constant for why it holds.
     pub reason: Name,
-    /// The same for people.
+    /// The same as a sentence.
     pub message: String,
 }
 
@@ -77,7 +77,7 @@ impl Condition {
         Self { kind: ConditionKind::Scheduled, reason: READY.into(), message: String::new() }
     }
 
-    /// So many of all pods cannot be placed, for the reason given.
+    /// A number of the pods cannot be placed, for the reason given.
     pub fn unschedulable(
         constant: &'static str,
         (stuck, all): (u32, u32),
@@ -103,7 +103,7 @@ pub struct WaitReport {
     pub reason: &'static str,
     /// Stable code of why it waits.
     pub code: Reason,
-    /// The same for people.
+    /// The same as a sentence.
     pub message: String,
 }
 

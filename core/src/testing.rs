@@ -217,7 +217,7 @@ impl Built<PodGroupFacts> {
         self.with(|group| group.queue = Some(queue.into()))
     }
 
-    /// Needs so many pods of a role.
+    /// Needs a number of pods of a role.
     #[must_use]
     pub fn role_min(self, role: &str, min: u32) -> Self {
         self.with(|group| {

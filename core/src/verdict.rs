@@ -5,7 +5,7 @@
 pub struct Verdict {
     /// Stable code.
     pub reason: Reason,
-    /// The same for people, with numbers; the same situation gives the same text.
+    /// The same as a sentence with numbers; the same situation gives the same text.
     pub message: String,
 }
 

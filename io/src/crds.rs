@@ -83,7 +83,7 @@ fn hyper_nodes() -> Definition {
     ]);
     let short_names = &["hn"];
     let status = json!({
-        "description": "Written by whoever keeps the domain up to date; not read.",
+        "description": "Written by the controller that keeps the domain up to date; not read.",
         "type": "object",
         (KEEP_UNKNOWN): true,
     });

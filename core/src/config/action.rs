@@ -166,7 +166,7 @@ pub const ACTIONS: &[ActionSpec] = &[
     },
     ActionSpec {
         name: "shuffle",
-        summary: "evicts running pods that a plugin wants to be placed anew",
+        summary: "evicts running pods that a plugin wants to be placed again",
         kind: ActionKind::Shuffle,
         arguments: &[MIN_RUNTIME, MAX_EVICTIONS],
     },

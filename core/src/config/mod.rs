@@ -118,7 +118,7 @@ pub struct Tuning {
     pub parallel_threshold: usize,
     /// Longest time an action may take, in milliseconds; none is no limit.
     pub action_budget_ms: Option<u64>,
-    /// Jobs of one queue an action tries in a cycle; none is all.
+    /// Jobs of one queue an action tries in a cycle; `None` means no limit.
     pub jobs_per_queue: Option<u32>,
     /// Longest sleep between two cycles, in milliseconds.
     pub period_ms: u64,
@@ -167,7 +167,7 @@ impl Default for Tuning {
 /// The `pipeline:` section: how long room is held for a pod, and where that is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PipelineConfig {
-    /// Where reservations are written down for a scheduler that starts anew.
+    /// Where reservations are written down for the next start of the scheduler.
     pub persistence: Persistence,
     /// Longest time room is held, or a call goes unanswered, in milliseconds.
     pub deadline_ms: i64,

@@ -10,9 +10,9 @@ pub struct BudgetFacts {
     pub key: ObjectKey,
     /// Which pods of the namespace it guards: an empty list all, none nobody.
     pub selector: Option<Vec<Requirement>>,
-    /// So many must stay.
+    /// How many must stay.
     pub min_available: Option<Share>,
-    /// So many may be gone; counts where `min_available` is absent.
+    /// How many may be gone; counts where `min_available` is absent.
     pub max_unavailable: Option<Share>,
     /// `status.disruptionsAllowed`; where absent it is computed.
     pub allowed: Option<i64>,
@@ -23,8 +23,8 @@ pub struct BudgetFacts {
 /// A number of pods, or a part of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
-    /// So many.
+    /// A number of pods.
     Count(u32),
-    /// So many of a hundred, rounded up.
+    /// A percentage of the pods, rounded up.
     Percent(u32),
 }

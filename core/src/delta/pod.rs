@@ -143,6 +143,6 @@ pub struct Toleration {
     pub key: Option<Name>,
     /// Value that must be equal; none is operator `Exists`.
     pub value: Option<Name>,
-    /// Effect tolerated; none is all.
+    /// Effect tolerated; `None` means every effect.
     pub effect: Option<TaintEffect>,
 }

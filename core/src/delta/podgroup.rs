@@ -92,7 +92,7 @@ pub struct SubGroupPolicy {
     pub min_subgroups: u32,
     /// Labels whose values tell the sub-groups apart.
     pub match_label_keys: Vec<Name>,
-    /// Which pods the policy looks at; none is all.
+    /// Which pods the policy looks at; `None` means every pod.
     pub selector: Option<Vec<Requirement>>,
     /// How close the pods of one sub-group must sit.
     pub topology: Option<TopologyWish>,

@@ -88,7 +88,7 @@ pub struct VolumeFacts {
 pub struct ClaimRef {
     /// Namespace and name of the claim.
     pub key: ObjectKey,
-    /// Its uid; empty where the volume is kept for whoever has that name.
+    /// Its uid; empty where the volume is kept for any claim of that name.
     pub uid: Name,
 }
 
@@ -156,7 +156,7 @@ pub struct StorageClassFacts {
     pub binding: BindingMode,
     /// Stands for claims that name no class.
     pub is_default: bool,
-    /// `allowedTopologies`: nodes volumes can be made for, any one term; none is all nodes.
+    /// `allowedTopologies`: nodes volumes can be made for, any one term; without terms every node.
     pub topologies: Vec<NodeTerm>,
 }
 

@@ -20,11 +20,11 @@ pub(crate) struct EvictAction {
     pub(super) whole: WholeBundles,
     /// Which of the domains that work is taken.
     pub(super) search: DomainSearch,
-    /// Whom it leaves alone, whoever asks.
+    /// Tasks it never evicts, for any evictor.
     pub(super) limits: EvictLimits,
 }
 
-/// Whom an evicting action leaves alone, whoever they would make way for.
+/// Tasks an evicting action never evicts, for any evictor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EvictLimits {
     /// Pods that run for less are left alone.

@@ -1,6 +1,6 @@
 //! Who could make way at all, found once for an action and kept current while it decides.
 //!
-//! The order of jobs is that at the start of the action: whoever was to be served last goes first.
+//! The order of jobs is that at the start of the action: the job to be served last goes first.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -131,7 +131,7 @@ impl CandidatePool {
         self.exposed(session, &action.limits, place, refusals)
     }
 
-    /// Running tasks that may be taken whoever they make way for: jobs in their order, of each the task
+    /// Running tasks that may be taken for any evictor: jobs in their order, of each the task
     /// placed last first.
     pub(super) fn movable(
         &self,
@@ -151,7 +151,7 @@ impl CandidatePool {
         tasks
     }
 
-    /// The job at a place, if it has tasks that may be taken whoever they make way for; if not, why is
+    /// The job at a position, if it has tasks that may be taken for any evictor; if not, why is
     /// counted.
     fn exposed(
         &self,

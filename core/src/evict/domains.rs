@@ -28,7 +28,7 @@ const APPRAISED: usize = 64;
 
 /// A place where room may be made.
 pub(super) struct SearchDomain {
-    /// Rows of its nodes, ascending; none is all nodes.
+    /// Rows of its nodes, ascending; `None` means every node.
     pub(super) rows: Option<Vec<u32>>,
     /// What is free there or will be, unless held, on nodes the job may use.
     pub(super) free: ResourceVec,

@@ -54,7 +54,7 @@ pub(super) struct EvictorView {
     seen: usize,
     /// Who could make way.
     pub(super) candidates: Vec<Candidate>,
-    /// Who could not, and why; counted anew when somebody asks after losses.
+    /// Who could not, and why; counted again when they are asked for after losses.
     refusals: Option<Refusals>,
     /// The nodes.
     pub(super) freeable: FreeableRoom,

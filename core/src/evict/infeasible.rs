@@ -1,6 +1,6 @@
 //! Jobs that no eviction can help, remembered for as long as that is certain.
 //!
-//! The proof is a count: so many tasks would fit, node by node, if everybody left who could. It holds
+//! The proof is a count: the tasks that would fit, node by node, if every candidate left. It holds
 //! until nodes have changed by which the job might gain what it lacks: a node that changed since counts
 //! as if it were empty. So "no" costs what changed, not the cluster.
 
@@ -95,7 +95,7 @@ impl InfeasibleCache {
         Some(proof.why.clone())
     }
 
-    /// Remembers what was just found: so many tasks would fit in the best place.
+    /// Remembers what was just found: the number of tasks that would fit in the best domain.
     pub(super) fn note(
         &mut self,
         session: &Session<'_, '_>,

@@ -117,7 +117,7 @@ fn place_tasks(
     (placed && session.policies.job_pipelined(&session.cluster.job(job))).then_some(victims)
 }
 
-/// Could the job's minimum be covered with so many more tasks?
+/// Could the job's minimum be covered with this many more tasks?
 fn may_be_covered(session: &Session<'_, '_>, job: Entity, more: usize) -> bool {
     let item = session.cluster.job(job);
     let has = item.counts().ready() + item.counts().pipelined();
@@ -140,7 +140,7 @@ fn give_back(session: &mut Session<'_, '_>, plan: &mut EvictionPlan, job: Entity
     }
 }
 
-/// Rows of the domains the job may use, in order of preference; none is all rows.
+/// Rows of the domains the job may use, in order of preference; `None` means every row.
 fn domains(session: &Session<'_, '_>, job: Entity) -> Vec<Option<Vec<u32>>> {
     let item = session.cluster.job(job);
     let unit = Unit { job: &item, subgroup: None };

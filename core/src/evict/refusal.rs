@@ -63,7 +63,7 @@ pub(super) struct Refusals {
 }
 
 impl Refusals {
-    /// The rule spares so many pods, of which one is given: itself, or its job.
+    /// The rule spares a number of pods, of which one is given: itself, or its job.
     pub(super) fn count(&mut self, rule: SparedBy, pods: u32, example: Option<Entity>) {
         let spared = &mut self.by_rule[rule as usize];
         spared.pods += pods;
@@ -79,7 +79,7 @@ impl Refusals {
     }
 }
 
-/// Why a job that asks may take nothing, whoever might go.
+/// Why a job may take nothing from any candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Denied {
     /// No plugin says what queues are due.
@@ -197,7 +197,7 @@ fn by_plugins(
     said
 }
 
-/// So many pods, and the first of them by name.
+/// A number of pods, and the first of them by name.
 fn some(cluster: &Cluster<'_, '_>, pods: &[Entity]) -> Spared {
     let example = pods.iter().copied().min_by_key(|&task| &cluster.task(task).identity.key);
     Spared { pods: pods.len() as u32, example }

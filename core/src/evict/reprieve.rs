@@ -2,7 +2,7 @@
 //!
 //! Bundles that the policies would rather keep come first, among equals the largest. A bundle goes back
 //! first of all if the placement that was found does not need it. Then, for as long as it costs little,
-//! the job is placed anew without a bundle: it may find its room elsewhere.
+//! the job is placed again without a bundle: it may find its room elsewhere.
 
 use std::cmp::Reverse;
 

@@ -183,7 +183,7 @@ impl VictimSearch<'_> {
         placed
     }
 
-    /// Starts the statement anew: sends off what is taken, then places the job.
+    /// Starts the statement over: sends off what is taken, then places the job.
     pub(super) fn redo<'t>(
         &self,
         session: &mut Session<'_, '_>,

@@ -64,7 +64,7 @@ impl Shortage {
     }
 }
 
-/// Per resource, what the smallest so many requests ask for together.
+/// Per resource, the sum of the smallest requests, as many as are lacking.
 fn least_of(requests: &[ResourceVec], count: usize) -> ResourceVec {
     let mut dims: Vec<Dim> =
         requests.iter().flat_map(|request| request.iter().map(|(dim, _)| dim)).collect();

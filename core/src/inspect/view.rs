@@ -143,7 +143,7 @@ impl Wait {
         }
     }
 
-    /// The same for people.
+    /// The same as a sentence.
     pub(crate) fn message(self, verdict: Option<&Verdict>, node: Option<&Name>) -> String {
         let why = verdict.map_or("", |verdict| &verdict.message);
         match self {

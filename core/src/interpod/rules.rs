@@ -21,7 +21,7 @@ pub struct InterPodRules {
 pub struct Rule {
     /// Pods counted.
     pub count_id: CountId,
-    /// Label whose values are told apart; none is the node itself.
+    /// Label whose values are distinguished; `None` is the node itself.
     pub axis: Option<Symbol>,
     /// What the count means.
     pub kind: RuleKind,
@@ -40,7 +40,7 @@ pub enum RuleKind {
     Avoided,
     /// There may not be many more than elsewhere.
     Spread(SpreadRule),
-    /// Each one there is worth so many points, before scaling.
+    /// Points each one there is worth, before scaling.
     Pull(i64),
     /// There should not be many more than elsewhere.
     Even(SpreadRule),

@@ -136,7 +136,7 @@ impl Terms {
     }
 }
 
-/// Scores with so many points more; none if one of them does not fit.
+/// Scores with a number of points added; `None` if one of them does not fit.
 #[inline]
 fn added(scores: &[i64; ROWS], points: f64x4) -> Option<[i64; ROWS]> {
     let scores = i64x4::new(*scores);

@@ -122,7 +122,7 @@ impl EqualTasks {
     }
 }
 
-/// How many of so many equal tasks the job's queue may have.
+/// How many of a number of equal tasks the job's queue may have.
 fn allowed(session: &Session<'_, '_>, job: Entity, request: &ResourceVec, tasks: usize) -> usize {
     let cluster = &session.cluster;
     let queue = cluster.queue(cluster.job(job).spec.queue);

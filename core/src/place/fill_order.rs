@@ -125,7 +125,7 @@ struct Inner {
 }
 
 impl Layout<'_, '_, '_> {
-    /// Adds the parts of a domain that are to take so many tasks.
+    /// Adds the parts of a domain that are to take a number of tasks.
     fn lay_out(&self, domain: Option<Entity>, mut left: u32, plots: &mut Vec<Vec<u32>>) {
         let inner = self.session.policies.inner_domains(&self.session.cluster, self.unit, domain);
         let mut inner: Vec<Inner> =

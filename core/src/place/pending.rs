@@ -60,7 +60,7 @@ impl PendingPart {
         self.ahead().iter().copied()
     }
 
-    /// Takes so many tasks off the part.
+    /// Takes this many tasks off the part.
     pub(super) fn skip(&mut self, tasks: usize) {
         self.next = (self.next + tasks).min(self.tasks.len());
     }

@@ -71,7 +71,7 @@ pub(super) struct PlaceScope<'a> {
     pub(super) enough: Enough,
 }
 
-/// Rows that may be used; none is all of them.
+/// Rows that may be used; `None` means every row.
 pub(crate) type Rows<'a> = Option<&'a [u32]>;
 
 /// How far it got, if that is far enough to stop.

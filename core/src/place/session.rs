@@ -87,7 +87,7 @@ impl Session<'_, '_> {
     }
 }
 
-/// The time of the cycle, as told from outside.
+/// The time of the cycle, given from outside.
 #[derive(Clone, Copy, Debug, Default, Resource)]
 pub(crate) struct Now(pub(crate) TimeMs);
 
@@ -107,7 +107,7 @@ pub(crate) struct Settings {
     pub(crate) stopwatch: Option<Stopwatch>,
 }
 
-/// Microseconds since some start, as told from outside.
+/// Microseconds since some start, given from outside.
 #[derive(Clone)]
 pub(crate) struct Stopwatch(pub(crate) Arc<dyn Fn() -> u64 + Send + Sync>);
 

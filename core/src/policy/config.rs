@@ -1,6 +1,6 @@
 //! The scheduler's configuration after it was read and checked: what a cycle is built from.
 //!
-//! It names its plugins by their specs, which know how to make them. So whoever has a configuration
+//! It names its plugins by their specs, which know how to make them. So a caller that has a configuration
 //! has all it takes, plugins of others included; that is why it stands here and not with what it is
 //! otherwise made of, in `config`.
 

@@ -246,7 +246,7 @@ pub trait PreemptablePlugin: Plugin {
 /// Limits who is evicted for a task of another queue. The first tier that leaves anybody decides.
 pub trait ReclaimablePlugin: Plugin {
     /// Which of the candidates may be evicted for a task of another queue. They come in the order in
-    /// which they would go: a plugin that lets only so many go lets the first ones go.
+    /// which they would go: a plugin with a limit on their number lets the first ones go.
     fn reclaimable(
         &self,
         cluster: &Cluster<'_, '_>,
@@ -273,7 +273,7 @@ pub trait GangVictimsPlugin: Plugin {
     /// way as far as the action is concerned; `need` is what the evictor lacks. None is no opinion.
     ///
     /// What is named is still judged by every [`UnifiedEvictablePlugin`], a gang is still not left with
-    /// part of what it needs, and whoever turns out not to be needed is given back.
+    /// part of what it needs, and victims that turn out not to be needed are given back.
     fn gang_victims(
         &self,
         cluster: &Cluster<'_, '_>,

@@ -162,7 +162,7 @@ impl Bed {
         self.feed(ClusterDelta::from(facts))
     }
 
-    /// So many pods of a PodGroup that run on a node.
+    /// A number of pods of a PodGroup that run on a node.
     pub(crate) fn running(&mut self, group: &str, count: usize, node: &str) -> &mut Self {
         for index in 0..count {
             self.pod(group, index, Some(node), |_| {});

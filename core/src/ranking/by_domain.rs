@@ -114,7 +114,7 @@ impl DomainTournament {
         }
     }
 
-    /// Scores domains anew whose sums changed.
+    /// Scores the domains whose sums changed again.
     pub(super) fn settle(&mut self, class: &Class, policies: &Policies, view: DomainView<'_>) {
         while let Some(at) = self.stale.pop() {
             let at = at as usize;

@@ -92,7 +92,7 @@ impl Cells {
         self.note(at);
     }
 
-    /// Every cell has to be judged anew.
+    /// Every cell has to be judged again.
     pub(super) fn note_all(&mut self) {
         (0..self.list.len() as u32).for_each(|at| self.note(at));
     }

@@ -289,7 +289,7 @@ impl Ranking {
         }
     }
 
-    /// Looks at a row again that has changed. Whoever does so for all that change says in the end
+    /// Looks at a row again that has changed. A caller that does so for every changed row says in the end
     /// how far it has [come](Self::catch_up).
     pub(crate) fn renew(
         &mut self,
@@ -306,7 +306,7 @@ impl Ranking {
         self.mark = Some(mark);
     }
 
-    /// Starts anew and keeps the memory: the next question looks at every row.
+    /// Starts over and keeps the memory: the next question looks at every row.
     pub(super) fn reset(&mut self) {
         self.mark = None;
         self.asks = 0;
@@ -324,7 +324,7 @@ impl Ranking {
         self.last_asked
     }
 
-    /// How often it was asked for since it started anew.
+    /// How often it was asked for since it started over.
     pub(super) fn asks(&self) -> u32 {
         self.asks
     }
@@ -344,7 +344,7 @@ impl Ranking {
         }
     }
 
-    /// The best of some rows. Which domains they are in does not count: whoever asks has chosen one.
+    /// The best of some rows. Which domains they are in does not count: the caller has chosen one.
     pub fn best_of(&self, rows: &[u32]) -> Option<u32> {
         let key = |row: u32| (self.rank(row), Reverse(self.ordinals[row as usize]));
         let open = rows.iter().map(|&row| (key(row), row)).filter(|entry| entry.0.0 != CLOSED);
@@ -380,7 +380,7 @@ impl Ranking {
         exclusion
     }
 
-    /// Is the row closed to the class whoever leaves it?
+    /// Is the row closed to the class, whatever pods leave it?
     pub fn is_barred_for_good(&self, row: u32) -> bool {
         self.exclusions[row as usize].later.is_lasting()
     }
@@ -474,7 +474,7 @@ mod tests {
         names: Res<'w, Names>,
     }
 
-    /// Ranks of every class: kept up to date since the last call, and made anew.
+    /// Ranks of every class: kept up to date since the last call, and rebuilt.
     fn both(cluster: &Cluster<'_, '_>, kept: &mut Rankings, book: &Book<'_>) -> Vec<[Seen; 2]> {
         let rules = Rules {
             classes: &book.classes,

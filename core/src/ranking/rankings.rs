@@ -71,7 +71,7 @@ impl Rankings {
         let spare = &mut self.spare;
         let ranking = slot.ranking.get_or_insert_with(|| spare.pop().unwrap_or_default());
         if rules.tuning.upkeep == Upkeep::Rescan {
-            // Every row anew, in the same memory: what is compared is the work, not the allocator.
+            // Every row again, in the same memory: what is compared is the work, not the allocator.
             ranking.reset();
         }
         ranking.note_asks(self.asked, 1);

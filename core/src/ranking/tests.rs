@@ -19,7 +19,7 @@ fn bed() -> Bed {
     bed
 }
 
-/// A pod on its own that asks for so many cores.
+/// A pod on its own that asks for a number of cores.
 fn waits(bed: &mut Bed, pod: usize, cores: usize) {
     bed.pod("p", pod, None, |facts| {
         facts.group = None;

@@ -107,7 +107,7 @@ impl TopologyCounts {
         }
     }
 
-    /// Counts a row anew; says whether its value's sum changed.
+    /// Counts a row again; says whether its value's sum changed.
     pub(super) fn observe(&mut self, row: usize, pod_counts: &PodCounts) -> bool {
         let value = self.counts_for[row];
         if value == NO_VALUE {

@@ -54,7 +54,7 @@ struct TopologyOutlook {
     least: Vec<i64>,
 }
 
-/// Which levels have to be looked at anew as a whole.
+/// Which levels have to be looked at again as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TopologyChange {
     /// All rows.
@@ -124,7 +124,7 @@ impl TopologyView {
         Some(new)
     }
 
-    /// Counts a row anew; says whether any count changed.
+    /// Counts a row again; says whether any count changed.
     pub(crate) fn observe(&mut self, row: usize, pod_counts: &PodCounts) -> bool {
         let mut changed = false;
         for counts in &mut self.counts {
@@ -139,7 +139,7 @@ impl TopologyView {
         changed
     }
 
-    /// After rows were counted anew: what concerns all nodes, and whether that has changed.
+    /// After rows were counted again: what concerns all nodes, and whether that has changed.
     pub(crate) fn settle(&mut self) -> TopologyChange {
         let mut outlook = std::mem::take(&mut self.spare);
         self.look_out(&mut outlook);

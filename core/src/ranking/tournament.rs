@@ -64,7 +64,7 @@ impl Tournament {
         self.leaves > 0
     }
 
-    /// Plays every match anew.
+    /// Plays every match again.
     pub(super) fn rebuild(&mut self, ranks: &[i64], ordinals: &[u32]) {
         self.leaves = ranks.len().div_ceil(BLOCK).next_power_of_two();
         self.winners.clear();
@@ -77,10 +77,10 @@ impl Tournament {
         }
     }
 
-    /// Plays the matches of one row anew.
+    /// Plays the matches of one row again.
     pub(super) fn mend(&mut self, row: usize, ranks: &[i64], ordinals: &[u32]) {
         let mut at = self.play_block(row / BLOCK, ranks, ordinals);
-        // The winner so far meets whoever stands beside it: nothing just written is read again.
+        // The winner so far is compared with the entry beside it: nothing just written is read again.
         let mut winner = self.winners[at];
         while at > 1 {
             let other = self.winners[at ^ 1];
@@ -90,7 +90,7 @@ impl Tournament {
         }
     }
 
-    /// Plays the matches of several rows anew, given in ascending order.
+    /// Plays the matches of several rows again; they are given in ascending order.
     pub(super) fn mend_all(&mut self, rows: &[u32], ranks: &[i64], ordinals: &[u32]) {
         if let &[row] = rows {
             self.mend(row as usize, ranks, ordinals);

@@ -120,7 +120,7 @@ impl ResourceNames {
         if dim.in_milli() { quantity.milli_ceil() } else { quantity.units_ceil() }
     }
 
-    /// The amount as a Kubernetes quantity, for people.
+    /// The amount as a Kubernetes quantity, for messages.
     pub fn quantity(dim: Dim, units: i64) -> Quantity {
         if dim.in_milli() { Quantity::from_milli(units) } else { Quantity::from_units(units) }
     }

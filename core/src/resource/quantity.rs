@@ -33,12 +33,12 @@ impl Quantity {
         Self { nanos: nanos.max(-i128::MAX) }
     }
 
-    /// So many whole units.
+    /// From a number of whole units.
     pub fn from_units(units: i64) -> Self {
         Self { nanos: i128::from(units) * NANOS_PER_UNIT }
     }
 
-    /// So many thousandths.
+    /// From a number of thousandths.
     pub fn from_milli(milli: i64) -> Self {
         Self { nanos: i128::from(milli) * NANOS_PER_MILLI }
     }

@@ -87,7 +87,7 @@ impl ResourceVec {
         self.tail.sub(&other.tail);
     }
 
-    /// So many times as much; none if that is more than can be counted.
+    /// A multiple of it; `None` on overflow.
     pub fn times(&self, count: u32) -> Option<Self> {
         let mut product = Self::default();
         for (dim, amount) in self.iter() {

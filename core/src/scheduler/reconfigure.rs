@@ -1,7 +1,7 @@
 //! Another configuration for a scheduler that keeps all it knows.
 //!
 //! Nothing of what the cluster said or what was decided depends on the configuration, with four
-//! exceptions, and those are derived anew: the rankings of nodes, what queues say of groups of nodes
+//! exceptions, and those are derived again: the rankings of nodes, what queues say of groups of nodes
 //! and whom pods are spread from by default (both only where a plugin reads it), and the due and
 //! limits of queues. The stages and plugins themselves are replaced.
 

@@ -50,7 +50,7 @@ enum Why {
 pub struct Grounds {
     /// The job that gets the room; none where the task is merely to go elsewhere.
     pub beneficiary: Option<ObjectKey>,
-    /// For people.
+    /// Why, as a sentence.
     pub reason: String,
 }
 

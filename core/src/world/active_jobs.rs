@@ -11,7 +11,7 @@ use bevy_ecs::prelude::Resource;
 #[derive(Debug, Default, Resource)]
 pub struct ActiveJobs {
     jobs: Vec<Entity>,
-    /// So many at the front are sorted, each once.
+    /// How many at the front are sorted and free of repeats.
     sorted: usize,
 }
 

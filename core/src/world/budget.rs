@@ -77,7 +77,7 @@ impl Budget {
 }
 
 impl Share {
-    /// The share of so many, rounded up as Kubernetes does.
+    /// The percentage of a number of pods, rounded up as Kubernetes does.
     pub fn of(self, all: u32) -> i64 {
         match self {
             Self::Count(count) => i64::from(count),

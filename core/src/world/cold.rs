@@ -1,6 +1,6 @@
 //! A column most rows have nothing in.
 //!
-//! A running pod holds no reservation, has nothing to be told and no volumes to be found: a pointer
+//! A running pod holds no reservation, waits for no report and no volumes: a pointer
 //! says so, and the rest is memory saved a million times.
 
 use std::ops::{Deref, DerefMut};

@@ -46,7 +46,7 @@ pub struct DomainTotals {
     /// What is held.
     pub pipelined: ResourceVec,
     /// What nodes lack that have less than nothing left, in the hot lanes. With it
-    /// [`Self::room_at_most`] can be told from sums alone: what one node is over is no less room on
+    /// [`Self::room_at_most`] follows from sums alone: what one node is over is no less room on
     /// the others.
     pub debt: Lanes,
 }

@@ -62,7 +62,7 @@ impl ByKey {
         })
     }
 
-    /// Every entity of a namespace. Whoever lets the order be seen must sort them.
+    /// Every entity of a namespace, in no order: sort them before the order can be seen.
     pub fn inside(&self, namespace: &Name) -> impl Iterator<Item = Entity> + '_ {
         self.0.get(namespace).into_iter().flat_map(|names| names.values().copied())
     }
@@ -78,7 +78,7 @@ impl ByKey {
     }
 }
 
-/// For lookup: whoever goes through one of these maps sorts what it finds.
+/// For lookup: code that goes through one of these maps sorts what it finds.
 #[derive(Debug, Default, Resource)]
 #[expect(missing_docs, reason = "each field maps names of that kind")]
 pub struct Directory {

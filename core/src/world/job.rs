@@ -22,7 +22,7 @@ pub struct JobIdentity {
     pub created: TimeMs,
     /// Has the PodGroup been seen and not gone? Pods may name it before.
     pub present: bool,
-    /// Status last told to the outside, or read from it.
+    /// Status last written to the object, or read from it.
     pub announced: Option<(GroupPhase, GroupReport)>,
 }
 
@@ -92,7 +92,7 @@ impl Role {
     }
 }
 
-/// Tasks of a job that must run together, told apart by the values of their labels.
+/// Tasks of a job that must run together, distinguished by the values of their labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubGroup {
     /// Index of the policy that makes it, in the job's list.

@@ -293,19 +293,19 @@ impl ChangeLog {
         self.rows.push(row);
     }
 
-    /// Makes room for so many notes.
+    /// Reserves capacity for more notes.
     pub(crate) fn expect(&mut self, rows: usize) {
         self.rows.reserve(rows);
     }
 
-    /// Forgets everything once there is more to read than to look at all rows anew.
+    /// Forgets everything once reading it costs more than looking at all rows.
     pub fn trim(&mut self, nodes: usize) {
         if self.rows.len() > nodes.max(LOG_ROWS_MIN) * 4 {
             self.renumber();
         }
     }
 
-    /// Renumbers: every reader starts anew.
+    /// Renumbers: every reader starts over.
     pub fn renumber(&mut self) {
         self.epoch += 1;
         self.rows.clear();

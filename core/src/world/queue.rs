@@ -46,7 +46,7 @@ pub struct QueueSpec {
     pub hierarchy: Vec<(Name, u32)>,
     /// What it says of groups of nodes.
     pub node_groups: NodeGroupFacts,
-    /// Why the parent in force is not the one it names, for people.
+    /// Why the parent in force is not the one it names, as a sentence.
     pub fault: Option<String>,
 }
 
@@ -172,7 +172,7 @@ pub struct QueueTerms {
     pub floor: ResourceVec,
     /// Is it a parent?
     pub is_parent: bool,
-    /// What is odd about its limits, for people; never a reason to stop.
+    /// What is odd about its limits, as a sentence; never a reason to stop.
     pub warnings: Vec<String>,
 }
 

@@ -107,7 +107,7 @@ pub(crate) enum End {
 /// What all reservations share: the clock, their deadlines, their numbers.
 #[derive(Debug, Resource)]
 pub struct Reservations {
-    /// The time of the cycle, as told from outside.
+    /// The time of the cycle, given from outside.
     pub now: TimeMs,
     /// How long they last and where they are written down.
     pub rules: PipelineConfig,
@@ -116,7 +116,7 @@ pub struct Reservations {
     /// When something runs out, in the order of time. Everything is given the same time, so entries
     /// come in that order; one that was settled meanwhile is skipped when its time comes.
     due: VecDeque<(TimeMs, Entity)>,
-    /// Tasks whose pods may have to be told.
+    /// Tasks whose pods may have to be written.
     changed: Vec<Entity>,
 }
 
@@ -132,7 +132,7 @@ impl Reservations {
         }
     }
 
-    /// Makes room for so many entries, so that the list of a large cycle is not copied while it grows.
+    /// Reserves capacity for more entries, so that the list of a large cycle is not copied while it grows.
     pub(crate) fn expect(&mut self, tasks: usize) {
         self.due.reserve(tasks);
     }
@@ -149,7 +149,7 @@ impl Reservations {
         self.changed.push(task);
     }
 
-    /// Tasks whose pods may have to be told, since this was last asked; repeats included.
+    /// Tasks whose pods may have to be written, since the last call; repeats included.
     pub fn take_changed(&mut self) -> Vec<Entity> {
         std::mem::take(&mut self.changed)
     }
@@ -216,7 +216,7 @@ impl Cluster<'_, '_> {
         }
     }
 
-    /// Notes that a task is told to leave now.
+    /// Notes that the eviction of a task is decided now.
     pub(crate) fn begin_leaving(&mut self, task: Entity) {
         self.await_answer(task);
         let now = self.reservations.now;

@@ -257,7 +257,7 @@ impl Labels {
     }
 }
 
-/// The condition last told of a waiting task: its reason and the code of why it waits.
+/// The condition last reported of a waiting task: its reason and the code of why it waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReportedWait(pub Option<(&'static str, Reason)>);
 

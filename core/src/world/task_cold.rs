@@ -17,7 +17,7 @@ pub struct TaskCold {
     pub said: Said,
     /// What its pod was asked to say of that and does not say yet.
     pub mirror: Mirror,
-    /// What was told of its waiting.
+    /// What was reported of its waiting.
     pub told: ReportedWait,
     /// What the last attempt had in mind for it.
     pub last: LastTransaction,

@@ -106,7 +106,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Failed) => ExitCode::from(1),
         Ok(Outcome::BadInput) => ExitCode::from(2),
-        // Whoever read the output had enough of it.
+        // The reader of the pipe has gone away, which is no error.
         Err(CliError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
         }
@@ -160,7 +160,7 @@ impl Threads {
     }
 }
 
-/// Colours are for terminals, and for people who did not say they want none.
+/// Colours are for terminals, unless the user has switched them off.
 fn stdout_ink() -> Ink {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if io::stdout().is_terminal() && !refused { Ink::Colour } else { Ink::Plain }

@@ -53,7 +53,7 @@ pub struct SimulateArgs {
 /// Form of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Form {
-    /// For people
+    /// Tables to read
     Table,
     /// One JSON document and nothing else
     Json,

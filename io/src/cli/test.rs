@@ -43,7 +43,7 @@ pub struct TestArgs {
 /// Form of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Form {
-    /// For people
+    /// Lines to read
     Text,
     /// One JSON document and nothing else
     Json,

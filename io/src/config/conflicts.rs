@@ -53,7 +53,7 @@ fn say_no_victims(config: &SchedulerConfig, said: &mut Vec<String>) {
     }
 }
 
-/// A shuffle without anybody who proposes victims evicts nobody; whoever only holds back is not enough.
+/// A shuffle without a plugin that proposes victims evicts nobody; one that only protects is not enough.
 fn say_no_proposals(config: &SchedulerConfig, said: &mut Vec<String>) {
     let shuffles = config.actions.iter().any(|action| action.spec.kind == ActionKind::Shuffle);
     if shuffles && !in_force(config).is_asked(Point::VictimTasks) {

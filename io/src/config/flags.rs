@@ -6,7 +6,7 @@
 use muster_core::config::Gate;
 
 /// A switch: what follows `enable` or `enabled` in its key, Volcano's own spelling, and what it
-/// controls in words for people.
+/// controls in words.
 pub struct Flag {
     /// What it opens.
     pub gate: Gate,

@@ -95,7 +95,7 @@ struct Seen {
     since: Instant,
 }
 
-/// Takes part in the election until told to stop; then gives the lease back if it has it.
+/// Takes part in the election until it is stopped; then gives the lease back if it has it.
 pub(crate) struct Candidate {
     api: Api<Lease>,
     terms: Terms,

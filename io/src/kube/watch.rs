@@ -3,8 +3,8 @@
 //! A watch begins with everything there is, streamed where the server can, in pages where it cannot,
 //! and goes on from there. What it knows besides the last version of each object is nothing: objects
 //! are decoded as far as scheduling reads them, translated, and dropped. After a gap the server cannot
-//! bridge (410) everything is told anew; objects that have not changed meanwhile are skipped, those
-//! that went are told gone.
+//! bridge (410) everything is listed again; objects that have not changed meanwhile are skipped, those
+//! that have gone are reported gone.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -33,8 +33,8 @@ use crate::objects::{Object, ObjectKind, Presence};
 
 /// Pause before a kind the server does not know is looked for again.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
-/// Failures in a row after which a watch begins anew: the version it continues from may be one the
-/// server has never heard of.
+/// Failures in a row after which a watch begins with a list again: the version it continues from
+/// may be one the server has never heard of.
 const FAILURES_MAX: u32 = 8;
 
 /// What all watches share.
@@ -59,7 +59,7 @@ pub(crate) fn start(source: &Source) -> JoinSet<()> {
 /// The loop has ended.
 struct Closed;
 
-/// How everything there is gets told.
+/// How everything that exists is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum List {
     /// As events of the watch itself.
@@ -73,11 +73,11 @@ struct Watch {
     version: ServedVersion,
     source: Source,
     list: List,
-    /// Version of each object that was told.
+    /// Version of each object that was reported.
     known: HashMap<ObjectKey, Option<u64>, FxBuildHasher>,
     /// Objects met since a list began; none outside of lists.
     met: Option<HashSet<ObjectKey, FxBuildHasher>>,
-    /// Has a first list been told?
+    /// Has a first list been reported?
     listed: bool,
     /// Was it said that the server does not know the kind?
     missed: bool,
@@ -104,7 +104,7 @@ impl Watch {
         while self.watch().await.is_ok() {}
     }
 
-    /// Watches until the watch has to begin anew.
+    /// Watches until the watch has to begin with a list again.
     async fn watch(&mut self) -> Result<(), Closed> {
         let resource = api_resource(self.kind, self.version.get());
         let api: Api<Raw> = Api::all_with(self.source.client.clone(), &resource);

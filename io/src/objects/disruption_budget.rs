@@ -27,9 +27,9 @@ pub struct PodDisruptionBudget {
 pub struct BudgetSpec {
     /// Which pods; absent is none, empty is all of the namespace.
     pub selector: Option<LabelSelector>,
-    /// So many must stay: a number or a percentage.
+    /// How many must stay: a number or a percentage.
     pub min_available: Option<Scalar>,
-    /// So many may be gone: a number or a percentage.
+    /// How many may be gone: a number or a percentage.
     pub max_unavailable: Option<Scalar>,
 }
 

@@ -26,7 +26,7 @@ pub struct Metadata {
     pub annotations: BTreeMap<String, String>,
     /// Objects it belongs to.
     pub owner_references: Vec<OwnerReference>,
-    /// Time of creation in milliseconds since the epoch of whoever read the object; filled by the
+    /// Time of creation in milliseconds since the epoch of the reader's clock; filled by the
     /// reader, which alone knows that epoch.
     #[serde(skip)]
     pub created_ms: Option<i64>,

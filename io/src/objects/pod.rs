@@ -218,6 +218,6 @@ pub struct PodCondition {
     pub status: String,
     /// A constant.
     pub reason: String,
-    /// The same for people.
+    /// The same as a sentence.
     pub message: String,
 }

@@ -115,7 +115,7 @@ pub struct PodGroupCondition {
     pub status: String,
     /// A constant.
     pub reason: String,
-    /// The same for people.
+    /// The same as a sentence.
     pub message: String,
 }
 

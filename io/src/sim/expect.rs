@@ -19,7 +19,7 @@ pub struct Verdict {
     pub assertion: String,
     /// Does it hold?
     pub pass: bool,
-    /// What was found, for people.
+    /// What was found, as a sentence.
     pub got: String,
 }
 
@@ -139,7 +139,7 @@ fn pods_in(
     (pass, got)
 }
 
-/// A pod's status and where, for people.
+/// A pod's status and where, as words.
 fn describe(pod: &PodEntry) -> String {
     match (&pod.node, &pod.nominated) {
         (Some(node), _) => format!("{} on {node}", pod.status.as_str()),

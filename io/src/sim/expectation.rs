@@ -19,13 +19,13 @@ pub struct Expectation {
 /// What must hold.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Assertion {
-    /// So many pods are bound or running.
+    /// A number of pods are bound or running.
     Bound(PodCount),
-    /// So many pods have room held for them.
+    /// A number of pods have room held for them.
     Pipelined(PodCount),
-    /// So many pods wait.
+    /// A number of pods wait.
     Pending(PodCount),
-    /// So many evictions were made since the run began.
+    /// A number of evictions were made since the run began.
     Evicted {
         /// Whose.
         of: Subject,
@@ -69,7 +69,7 @@ pub enum Assertion {
 pub struct PodCount {
     /// Whose pods.
     pub of: Subject,
-    /// How many; none is all of them.
+    /// How many; `None` means all of them.
     pub pods: Option<Range<u64>>,
     /// Only on these nodes; none is anywhere. A pod of the subject in that state elsewhere fails
     /// the assertion.

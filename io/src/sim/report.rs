@@ -198,7 +198,7 @@ struct Pod<'a> {
     /// Why it waits, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
-    /// The same for people.
+    /// The same as a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
     /// What the scheduler says in the pod's conditions.

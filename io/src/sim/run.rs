@@ -39,24 +39,24 @@ pub struct CycleRecord {
     pub time_ms: i64,
     /// How long the scheduler took, in microseconds of real time.
     pub duration_us: u64,
-    /// What happened in the cluster before it, for people.
+    /// What happened in the cluster before it, in sentences.
     pub happenings: Vec<String>,
     /// What it decided.
     pub decisions: Vec<Decision>,
-    /// Jobs that wait for another reason than before, for people; empty unless told.
+    /// Jobs that wait for another reason than before, in sentences; empty unless asked for.
     pub waits: Vec<String>,
 }
 
-/// Is the run told to people as it goes? Only then are the jobs' reasons read after every cycle.
+/// Is the run narrated as it goes? Only then are the jobs' reasons read after every cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Narration {
     /// Only the end counts.
     Silent,
-    /// Each cycle says who waits, and why; of a large cluster only the end is told.
+    /// Each cycle says who waits, and why; of a large cluster only the end is shown.
     Told,
 }
 
-/// Jobs up to which a run is told cycle by cycle.
+/// Jobs up to which a run is shown cycle by cycle.
 const TOLD_JOBS_MAX: usize = 200;
 
 /// Why a pod waits.
@@ -64,7 +64,7 @@ const TOLD_JOBS_MAX: usize = 200;
 pub struct PodWait {
     /// Stable code.
     pub reason: Reason,
-    /// The same for people; where room is held, with the time left.
+    /// The same as a sentence; where room is held, with the time left.
     pub message: String,
     /// Reason of its condition `PodScheduled=False`, where the scheduler has one to write, and the
     /// message that stays while the situation does.
@@ -165,7 +165,7 @@ struct Run<'a> {
     /// Reservations of earlier lives of the scheduler.
     reservations: ReservationCounts,
     narration: Narration,
-    /// The reason last told of each job.
+    /// The reason last shown of each job.
     reasons: BTreeMap<ObjectKey, Option<Reason>>,
 }
 
@@ -289,7 +289,7 @@ impl<'a> Run<'a> {
         self.enter(deltas);
     }
 
-    /// Jobs that now wait for another reason than when they were last told of.
+    /// Jobs that now wait for another reason than was last shown.
     fn tell_waits(&mut self) -> Vec<String> {
         if self.narration == Narration::Silent || self.books.jobs.len() > TOLD_JOBS_MAX {
             return Vec::new();

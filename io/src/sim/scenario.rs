@@ -19,7 +19,7 @@ pub struct Scenario {
     pub config: Option<String>,
     /// Virtual time from one cycle to the next.
     pub period_ms: i64,
-    /// Exactly so many cycles; none: until nothing changes.
+    /// Exactly this many cycles; `None`: until nothing changes.
     pub cycles: Option<u32>,
     /// How nodes behave.
     pub kubelet: Kubelet,
@@ -58,7 +58,7 @@ pub struct Kubelet {
 /// How long something takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delay {
-    /// So many milliseconds; zero is before the next cycle.
+    /// A number of milliseconds; zero is before the next cycle.
     Ms(i64),
     /// As long as the pod's own `terminationGracePeriodSeconds` (30 s where absent).
     Grace,

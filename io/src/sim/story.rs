@@ -1,4 +1,4 @@
-//! What happened in the cluster between two cycles, told for people.
+//! What happened in the cluster between two cycles, in sentences.
 
 use std::collections::BTreeMap;
 

@@ -20,7 +20,7 @@ impl Intake<'_, '_> {
         self.reguard(&key.namespace, |intake| intake.cluster.budgets.remove(key));
     }
 
-    /// Changes budgets and finds out anew who guards the pods of their namespace.
+    /// Changes budgets and finds out which of them guard the pods of their namespace.
     fn reguard(&mut self, namespace: &str, change: impl FnOnce(&mut Self)) {
         let inside = self.cluster.tasks.iter();
         let inside = inside.filter(|task| &*task.identity.key.namespace == namespace);

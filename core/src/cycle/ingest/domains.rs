@@ -1,4 +1,4 @@
-//! The tree of domains over the nodes, derived anew when domains or nodes come or go.
+//! The tree of domains over the nodes, derived again when domains or nodes come or go.
 //!
 //! Nodes get the path of domains they belong to, domains the rows of their nodes and the sums over
 //! them. Of a domain with a fault as much counts as is beyond doubt: a member that cannot be one does
@@ -22,7 +22,7 @@ use crate::world::{
     SetAside, place_domains,
 };
 
-/// Draws the tree anew, given the nodes that came, went or changed labels.
+/// Builds the tree again, given the nodes that came, went or changed labels.
 pub(super) fn rebuild(world: &mut World, mut changed: Vec<Entity>) {
     changed.sort_unstable();
     changed.dedup();

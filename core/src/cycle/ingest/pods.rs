@@ -131,7 +131,7 @@ impl Intake<'_, '_> {
         task.membership.subgroup = found.map(|(policy, values)| job.join_subgroup(policy, values));
     }
 
-    /// Replaces the policies of a job and sorts its tasks into sub-groups anew.
+    /// Replaces the policies of a job and sorts its tasks into sub-groups again.
     pub(super) fn regroup(&mut self, job: Entity, policies: &[SubGroupPolicy]) {
         if self.cluster.job(job).spec.subgroups == policies {
             return;

@@ -1,4 +1,4 @@
-//! Third pass: what nothing refers to goes, and what was derived from the whole is derived anew.
+//! Third pass: what nothing refers to goes, and what was derived from the whole is derived again.
 
 use std::cmp::Ordering;
 
@@ -104,7 +104,7 @@ fn is_only_mentioned(world: &World, queue: Entity) -> bool {
     world.get::<QueueIdentity>(queue).is_some_and(|queue| !queue.present)
 }
 
-/// Numbers rows and ranks nodes by name; every reader of the change log starts anew.
+/// Numbers rows and ranks nodes by name; every reader of the change log starts over.
 fn number_nodes(world: &mut World) {
     let mut query = world.query::<(&NodeIdentity, &mut NodePlace)>();
     let mut names: Vec<(Name, u32)> = Vec::new();

@@ -3,7 +3,7 @@
 //! Promise: nothing of a job is bound before its minimum, in all and per role, has a place. Roles
 //! count only where `minMember` is at least the sum of the roles' minima; below that the job is
 //! elastic in its roles. A member counts once it has a place, whether it asks for resources or not.
-//! Where sub-groups are asked for, so many of them must be whole. A gang that has lost what it needs
+//! Where a number of sub-groups is asked for, that many must be whole. A gang that has lost what it needs
 //! and still holds room goes before those that wait for all of theirs, those before gangs that run;
 //! sub-groups that are not whole go before those that are.
 //!

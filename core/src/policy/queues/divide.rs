@@ -3,7 +3,7 @@
 //! Think of vessels whose widths are the weights, filled to one level: none stands lower than its
 //! floor or higher than its cap. The level is found exactly, by walking over the amounts at which a
 //! vessel leaves its floor or reaches its cap. Units that cannot be split go, one by one, where a unit
-//! raises the level least; ties go to whoever comes first.
+//! raises the level least; ties go to the claim that comes first.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -19,7 +19,7 @@ pub(crate) struct Claim {
     pub(crate) cap: i64,
 }
 
-/// Divides so many units among the claims. Everybody has at least the floor and at most the cap;
+/// Divides a number of units among the claims. Everybody has at least the floor and at most the cap;
 /// nothing is left over while anybody is below the cap; beyond that, amounts are as the weights.
 pub(crate) fn divide(total: i64, claims: &[Claim]) -> Vec<i64> {
     let sum =
@@ -82,7 +82,7 @@ impl Ord for Height {
     }
 }
 
-/// Gives what could not be split, each unit to whoever stands lowest with it.
+/// Gives what could not be split, each unit to the claim whose level stays lowest with it.
 fn give_units(mut units: i128, claims: &[Claim], amounts: &mut [i64]) {
     let next = |at: usize, amount: i64| {
         let claim = claims[at];

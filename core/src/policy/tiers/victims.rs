@@ -205,7 +205,7 @@ impl Policies {
 /// The first tier that is left with somebody decides alone.
 ///
 /// Within a tier each answer narrows what the ones before it left. An answer of nobody ends the
-/// tier. Answers that have nobody in common cancel out: the next plugin of the tier starts anew.
+/// tier. Answers that have no pod in common cancel out: the next plugin of the tier starts over.
 /// So a tier that finds nobody has not forbidden anything; it hands the question on. Volcano's
 /// shipped configurations are written for this.
 fn walk<P: ?Sized>(asked: &PluginsAsked<P>, ask: impl Fn(&P) -> Ballot) -> Vec<Entity> {

@@ -1,7 +1,7 @@
 //! Reading a quantity: sign, decimal number, suffix or decimal exponent.
 //!
 //! The grammar is the one Kubernetes documents. Any number of digits is read exactly; what is finer
-//! than a billionth rounds away from zero, so that whoever asks for something gets something.
+//! than a billionth rounds away from zero, so that a request for something is never zero.
 
 use std::str::FromStr;
 

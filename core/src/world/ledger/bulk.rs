@@ -163,7 +163,7 @@ impl Cluster<'_, '_> {
     }
 }
 
-/// Counts so many tasks in another status.
+/// Counts a number of tasks in another status.
 fn shift(counts: &mut JobCounts, kind: BulkKey, tasks: u32, [from, to]: [TaskStatus; 2]) {
     let move_in = |counts: &mut [u32; TaskStatus::COUNT]| {
         counts[from as usize] -= tasks;

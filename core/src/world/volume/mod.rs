@@ -76,7 +76,7 @@ impl Volumes {
         resolved
     }
 
-    /// Takes in the free volumes anew; the names of what was in stock before, by number.
+    /// Takes in the free volumes again; the names of what was in stock before, by number.
     pub(crate) fn restock(&mut self, nodes: &[NodeRules], symbols: &mut Symbols) -> Vec<Name> {
         let before = self.stock.items.iter().map(|item| item.name.clone()).collect();
         self.stock.fill(&self.known, nodes, symbols);
@@ -113,7 +113,7 @@ impl Volumes {
 pub struct TaskVolumes {
     /// Its claims.
     pub claims: Vec<PodClaim>,
-    /// Why it can go nowhere, for people.
+    /// Why it can go nowhere, as a sentence.
     pub trouble: Option<String>,
     /// Claims to be served when it is bound, in the order of its wishes.
     pub open: Vec<Name>,

@@ -85,7 +85,7 @@ pub(crate) const WISHES_MAX: usize = 64;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Resolved {
     pub(crate) needs: VolumeNeeds,
-    /// Why the pod can go nowhere, for people.
+    /// Why the pod can go nowhere, as a sentence.
     pub(crate) trouble: Option<String>,
     /// Claims behind the wishes, in the same order.
     pub(crate) open: Vec<Name>,

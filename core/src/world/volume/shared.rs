@@ -88,7 +88,7 @@ impl Shared {
         rules.shared.iter().map(|&id| self.get(id).version).sum()
     }
 
-    /// Forgets every choice: they are made anew.
+    /// Forgets every choice: they are made again.
     pub(super) fn forget_choices(&mut self) {
         for claim in &mut self.claims {
             claim.choice = None;

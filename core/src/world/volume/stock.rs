@@ -55,7 +55,7 @@ pub(crate) struct Rack {
     pub(crate) free: u32,
     /// No item before this one is free.
     cursor: u32,
-    /// Rows that reach it; none is all of them.
+    /// Rows that reach it; `None` means every row.
     pub(super) rows: Option<Vec<u32>>,
 }
 
@@ -187,7 +187,7 @@ impl Stock {
         }
     }
 
-    /// The free item of a rack that comes after so many others.
+    /// The free item of a rack at a position.
     fn free_item(&self, rack: u32, skip: usize) -> Option<u32> {
         let rack = &self.racks[rack as usize];
         let free = |&item: &u32| self.items[item as usize].takers == 0;

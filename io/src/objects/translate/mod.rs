@@ -97,7 +97,7 @@ pub(super) trait Translate {
     /// Which object of the core has this key.
     fn object(key: ObjectKey) -> ObjectRef;
 
-    /// What the core is told of the object.
+    /// The delta the core gets for the object.
     fn delta(&self, about: &About<'_>, owner: &OwnerRule) -> Result<ClusterDelta, TranslateError>;
 
     /// What the object asks for that this version does not do, one phrase each, without the object's

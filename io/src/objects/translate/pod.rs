@@ -162,7 +162,7 @@ pub(crate) fn annotate(metadata: &mut Metadata, reservation: Option<&AnnotatedNo
     changed
 }
 
-/// Keeps what a pod's annotations told of a reservation when the pod is applied again without them.
+/// Keeps what a pod's annotations said of a reservation when the pod is applied again without them.
 pub(crate) fn keep_reservation(new: &mut Metadata, old: &Metadata) {
     for key in [PIPELINED_STATUS, PIPELINED_NODE, EVICTION_OCCURRED] {
         if let (None, Some(value)) = (new.annotations.get(key), old.annotations.get(key)) {

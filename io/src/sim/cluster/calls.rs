@@ -117,7 +117,7 @@ impl Cluster {
         }
     }
 
-    /// Only the phase is read by scheduling; the rest is for people and makes no news.
+    /// Scheduling reads only the phase; the rest is for users and makes no event.
     fn write_group(&mut self, key: &ObjectKey, phase: GroupPhase, report: &GroupReport) {
         let Some(group) = self.store.group_mut(key) else { return };
         let status = &mut group.status;
@@ -133,7 +133,7 @@ impl Cluster {
         }
     }
 
-    /// A queue's state belongs to whoever opens and closes it: it is written only where nobody has.
+    /// A queue's state belongs to its controller: it is written only where there is none yet.
     fn write_queue(&mut self, name: &Name, report: &QueueReport) {
         let Some(queue) = self.store.queue_mut(name) else { return };
         let status = &mut queue.status;

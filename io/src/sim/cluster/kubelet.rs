@@ -46,7 +46,7 @@ impl Cluster {
         }
         match due.what {
             Happening::Leave => return self.remove_pod(&due.pod, at_ms),
-            // A pod that was told to leave neither starts nor finishes any more.
+            // A pod that is to leave neither starts nor finishes any more.
             _ if pod.metadata.deletion_timestamp.is_some() || is_over(pod) => return,
             Happening::Start => pod.status.phase = Some("Running".into()),
             Happening::Finish => pod.status.phase = Some("Succeeded".into()),

@@ -74,7 +74,7 @@ pub struct Violation {
     pub invariant: Invariant,
     /// After which cycle it was seen.
     pub cycle: u32,
-    /// What happened, for people.
+    /// What happened, as a sentence.
     pub sentence: String,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Replay<'a> {
     holds: BTreeMap<ObjectKey, Option<Name>>,
     /// Where pods were bound.
     seats: BTreeMap<ObjectKey, Name>,
-    /// Pods told to leave.
+    /// Pods that were evicted or deleted.
     pub(super) evicted: BTreeSet<ObjectKey>,
 }
 

@@ -97,7 +97,7 @@ fn an_eviction_for_nobody_owes_nothing_but_is_not_made_twice() {
     watch.finish(&books);
     assert_eq!(watch.violations(), [], "nobody was to gain by it");
 
-    // Room it has made counts: whoever is then evicted for it was not needed.
+    // Room it has made counts: a pod evicted for it afterwards was not needed.
     let also = [
         shuffle("low-1"),
         evict_for("high", "low-0", "n0", "low"),

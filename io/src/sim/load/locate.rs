@@ -26,7 +26,7 @@ pub(super) fn fill_lines(LoadErrors(mut errors): LoadErrors) -> LoadErrors {
     LoadErrors(errors)
 }
 
-/// The documents of a file as places; none where it cannot be told.
+/// The documents of a file as places; none where it cannot be found out.
 fn places(file: &Path) -> Vec<Place> {
     let small = fs::metadata(file).is_ok_and(|metadata| metadata.len() <= FILE_BYTES_MAX);
     let text = if small { fs::read_to_string(file).unwrap_or_default() } else { String::new() };

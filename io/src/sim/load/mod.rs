@@ -183,7 +183,7 @@ struct Origin {
 }
 
 impl Origin {
-    /// The error as the user is told it.
+    /// The error as the user sees it.
     fn error(&self, error: FieldError) -> LoadError {
         let FieldError { field, problem } = error.within(&self.path);
         LoadError {

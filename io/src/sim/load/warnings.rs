@@ -45,7 +45,7 @@ impl Warnings {
 }
 
 /// Pods on nodes that never exist: nobody stops a cluster from having them, and they are kept, but
-/// whoever wrote them probably meant something else.
+/// their author probably meant something else.
 pub(super) fn missing_nodes(scenario: &Scenario) -> Option<String> {
     let applied = scenario.timeline.iter().flat_map(|entry| &entry.apply);
     let objects = || scenario.objects.iter().chain(applied.clone());

@@ -1,4 +1,4 @@
-//! What happened, cycle by cycle: the cluster's part and the scheduler's part, pods told by job.
+//! What happened, cycle by cycle: the cluster's part and the scheduler's part, pods grouped by job.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,10 +11,10 @@ use super::super::clock;
 use super::super::run::{CycleRecord, RunResult};
 use super::{Ink, plural};
 
-/// Cycles told in full; of a longer run the first and the last ones.
+/// Cycles shown in full; of a longer run the first and the last ones.
 const TOLD_HEAD: usize = 30;
 const TOLD_TAIL: usize = 10;
-/// Lines told of one cycle.
+/// Lines shown of one cycle.
 const LINES_MAX: usize = 12;
 
 pub(super) fn write(result: &RunResult, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
@@ -87,7 +87,7 @@ fn write_cycle(record: &CycleRecord, ink: Ink, out: &mut dyn Write) -> io::Resul
     Ok(())
 }
 
-/// Decisions of one action about one job, told together.
+/// Decisions of one action about one job, shown together.
 struct Line<'a> {
     action: &'static str,
     op: DecisionOp,

@@ -1,4 +1,4 @@
-//! The result for people: what happened cycle by cycle, then where everything stands.
+//! The result as tables: what happened cycle by cycle, then where everything stands.
 
 mod cycles;
 mod jobs;

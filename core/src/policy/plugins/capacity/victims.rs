@@ -88,7 +88,7 @@ fn is_due(cluster: &Cluster<'_, '_>, queue: Entity, request: &ResourceVec) -> bo
     cluster.queue(queue).deserved.0.as_ref().is_some_and(|due| is_due_any(due, request))
 }
 
-/// Have the queues a common parent below the root, at most so many levels above each?
+/// Have the queues a common parent below the root, within a number of levels above each?
 fn are_relatives(cluster: &Cluster<'_, '_>, [one, other]: [Entity; 2], levels: usize) -> bool {
     let parents = |queue: Entity| {
         let above = upwards(cluster, queue).skip(1).take(levels);

@@ -221,7 +221,7 @@ impl Tree {
         ends.map(|(dim, _)| dim).collect()
     }
 
-    /// Shares and saturation of all nodes anew, from the leaves up.
+    /// Recomputes shares and saturation of all nodes, from the leaves up.
     pub(super) fn settle(&mut self) {
         // Children stand behind their parents.
         for at in (0..self.branches.len()).rev() {

@@ -23,7 +23,7 @@ fn together(shapes: &[Shape], own: &[i64]) -> Vec<i64> {
     sums
 }
 
-/// The due of each queue's own jobs in one resource: unit by unit to whoever has least of it by
+/// The due of each queue's own jobs in one resource: unit by unit to the queue that has least of it by
 /// weight, as long as it and everybody above it may have one more.
 fn naive(shapes: &[Shape], total: i64, at: usize, terms: &[(i64, i64)]) -> Vec<i64> {
     let floor = |queue: usize| {

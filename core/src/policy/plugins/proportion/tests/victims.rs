@@ -25,7 +25,7 @@ fn runs(bed: &mut Bed, queue: &str, count: usize, request: Amounts) {
     }
 }
 
-/// The queue `mine` asks for so many CPUs and bytes.
+/// The queue `mine` asks for a number of CPUs and bytes.
 fn wants(bed: &mut Bed, request: Amounts) {
     bed.group("taker", 0, |group| group.queue = Some("mine".into()));
     bed.pod("taker", 0, None, |pod| pod.request = amounts(request));
