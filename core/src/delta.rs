@@ -35,8 +35,9 @@ pub use priority_class::{PreemptionPolicy, PriorityClassFacts};
 pub use queue::{GroupLimits, NodeGroupFacts, QueueFacts, QuotaFacts};
 pub use requirement::{NodeTerm, Operator, Requirement};
 pub use volume::{
-    AccessModes, BindingMode, ClaimFacts, ClaimOrigin, ClaimRef, ClaimState, CsiNodeFacts,
-    PodClaim, StorageClassFacts, VolumeFacts, VolumeMode, VolumeState,
+    AccessModes, BindingMode, CapacityTracking, ClaimFacts, ClaimOrigin, ClaimRef, ClaimState,
+    CsiDriverFacts, CsiNodeFacts, PodClaim, StorageCapacityFacts, StorageClassFacts, VolumeFacts,
+    VolumeMode, VolumeState,
 };
 
 use crate::ids::{Name, ObjectKey};
@@ -176,6 +177,10 @@ objects! {
     StorageClass(StorageClassFacts boxed), name: Name, "StorageClass ";
     /// What a node can attach.
     CsiNode(CsiNodeFacts), node: Name, "CSINode ";
+    /// What a storage driver says of itself.
+    CsiDriver(CsiDriverFacts), name: Name, "CSIDriver ";
+    /// What storage is left in a part of the cluster.
+    StorageCapacity(StorageCapacityFacts boxed), key: ObjectKey, "CSIStorageCapacity ";
     /// A quota of a namespace.
     Quota(QuotaFacts boxed), key: ObjectKey, "ResourceQuota ";
     /// A disruption budget.

@@ -113,6 +113,7 @@ pub fn pod(name: &str) -> Built<PodFacts> {
         request: amounts([("pods", 1)]),
         constraints: Constraints::default(),
         claims: Vec::new(),
+        inline_drivers: Vec::new(),
         labels: Vec::new(),
         owner: None,
         gates: Vec::new(),

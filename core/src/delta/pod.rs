@@ -66,6 +66,9 @@ pub struct PodFacts {
     pub constraints: Constraints,
     /// Claims its volumes name, sorted, each once.
     pub claims: Vec<PodClaim>,
+    /// Drivers of volumes that stand in the pod itself and have to be attached, one entry a volume,
+    /// sorted.
+    pub inline_drivers: Vec<Name>,
     /// Labels, sorted by key.
     pub labels: Vec<(Name, Name)>,
     /// The controller that made it, if that says which pods belong together.

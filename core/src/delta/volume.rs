@@ -170,6 +170,38 @@ pub enum BindingMode {
     WaitForFirstConsumer,
 }
 
+/// A `CSIDriver`: how volumes of a driver are to be treated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CsiDriverFacts {
+    /// Name of the driver.
+    pub name: Name,
+    /// `spec.storageCapacity`.
+    pub capacity: CapacityTracking,
+}
+
+/// Does a driver publish how much storage is left where?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CapacityTracking {
+    /// No: a volume can be made wherever its class allows.
+    #[default]
+    Absent,
+    /// Yes: a volume can be made only where a `CSIStorageCapacity` says so.
+    Published,
+}
+
+/// A `CSIStorageCapacity`: the largest volume a driver can still make in a segment of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StorageCapacityFacts {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// Storage class it speaks of.
+    pub class: Name,
+    /// `nodeTopology`: labels of the nodes of the segment, all of them; absent is no node at all.
+    pub segment: Option<Vec<Requirement>>,
+    /// `maximumVolumeSize`, else `capacity`; absent is nothing.
+    pub largest: Option<Quantity>,
+}
+
 /// A `CSINode`: how many volumes of each driver a node can attach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsiNodeFacts {

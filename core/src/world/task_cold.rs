@@ -38,6 +38,7 @@ impl Empty for TaskCold {
         last: LastTransaction(None),
         volumes: TaskVolumes {
             claims: Vec::new(),
+            inline_drivers: Vec::new(),
             trouble: None,
             open: Vec::new(),
             kept: Vec::new(),

@@ -31,6 +31,10 @@ macro_rules! kinds { ($with:ident) => { $with! {
         StorageClass          ("storageclasses.storage.k8s.io"     ["v1"]       Cluster    Optional)
         CsiNode               ("csinodes.storage.k8s.io"           ["v1"]       Cluster    Optional
                                kind "CSINode")
+        CsiDriver             ("csidrivers.storage.k8s.io"         ["v1"]       Cluster    Optional
+                               kind "CSIDriver")
+        CsiStorageCapacity    ("csistoragecapacities.storage.k8s.io" ["v1"]     Namespaced Optional
+                               kind "CSIStorageCapacity")
         Service               ("services"                          ["v1"]       Namespaced Optional)
         ReplicationController ("replicationcontrollers"            ["v1"]       Namespaced Optional)
         ReplicaSet            ("replicasets.apps"                  ["v1"]       Namespaced Optional)
@@ -95,7 +99,8 @@ pub use quota::{ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus};
 pub use scalar::{ResourceMap, Scalar};
 pub use selector::{LabelSelector, NodeSelectorTerm, Requirement};
 pub use volume::{
-    ClaimReference, CsiAllocatable, CsiDriver, CsiNode, CsiNodeSpec, CsiSource, PersistentVolume,
-    PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeSpec, PhaseStatus,
-    StorageClass, TopologyExpression, TopologyTerm, VolumeNodeAffinity,
+    ClaimReference, CsiAllocatable, CsiDriver, CsiDriverSpec, CsiNode, CsiNodeDriver, CsiNodeSpec,
+    CsiSource, CsiStorageCapacity, InTreeSource, PersistentVolume, PersistentVolumeClaim,
+    PersistentVolumeClaimSpec, PersistentVolumeSpec, PhaseStatus, StorageClass, TopologyExpression,
+    TopologyTerm, VolumeNodeAffinity,
 };

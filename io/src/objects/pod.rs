@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::interpod::{ContainerPort, PodAffinity, TopologySpreadConstraint};
-use super::{Metadata, NodeSelectorTerm, PersistentVolumeClaimSpec, ResourceMap};
+use super::volume::in_tree_driver;
+use super::{InTreeSource, Metadata, NodeSelectorTerm, PersistentVolumeClaimSpec, ResourceMap};
 
 /// A pod.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -162,9 +163,26 @@ pub struct Volume {
     pub persistent_volume_claim: Option<ClaimSource>,
     /// Present when the volume is a claim made for this pod.
     pub ephemeral: Option<EphemeralSource>,
+    /// Present when it is a disk of AWS.
+    pub aws_elastic_block_store: Option<InTreeSource>,
+    /// Present when it is a disk of Azure.
+    pub azure_disk: Option<InTreeSource>,
+    /// Present when it is a disk of Google.
+    pub gce_persistent_disk: Option<InTreeSource>,
+    /// Present when it is a disk of OpenStack.
+    pub cinder: Option<InTreeSource>,
+    /// Present when it is a disk of vSphere.
+    pub vsphere_volume: Option<InTreeSource>,
+    /// Present when it is a volume of Portworx.
+    pub portworx_volume: Option<InTreeSource>,
 }
 
 impl Volume {
+    /// The CSI driver that attaches a volume which stands in the pod itself.
+    pub fn inline_driver(&self) -> Option<&'static str> {
+        in_tree_driver!(self)
+    }
+
     /// Name of the claim made for the pod of that name.
     pub fn ephemeral_claim(&self, pod: &str) -> String {
         format!("{pod}-{}", self.name)

@@ -1,8 +1,10 @@
-//! Storage: `PersistentVolume`, `PersistentVolumeClaim`, `StorageClass`, `CSINode`.
+//! Storage: `PersistentVolume`, `PersistentVolumeClaim`, `StorageClass`, `CSINode`, `CSIDriver`,
+//! `CSIStorageCapacity`.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-use super::{LabelSelector, Metadata, NodeSelector, ResourceMap};
+use super::{LabelSelector, Metadata, NodeSelector, ResourceMap, Scalar};
 
 /// A volume.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -34,6 +36,54 @@ pub struct PersistentVolumeSpec {
     pub node_affinity: Option<VolumeNodeAffinity>,
     /// Present when a CSI driver attaches it.
     pub csi: Option<CsiSource>,
+    /// Present when it is a disk of AWS.
+    pub aws_elastic_block_store: Option<InTreeSource>,
+    /// Present when it is a disk of Azure.
+    pub azure_disk: Option<InTreeSource>,
+    /// Present when it is a disk of Google.
+    pub gce_persistent_disk: Option<InTreeSource>,
+    /// Present when it is a disk of OpenStack.
+    pub cinder: Option<InTreeSource>,
+    /// Present when it is a disk of vSphere.
+    pub vsphere_volume: Option<InTreeSource>,
+    /// Present when it is a volume of Portworx.
+    pub portworx_volume: Option<InTreeSource>,
+}
+
+/// A source from before there were CSI drivers: that it is there says which driver attaches it now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InTreeSource;
+
+impl<'de> Deserialize<'de> for InTreeSource {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+/// Gives the CSI driver that attaches what an older source names, for types that have the fields of
+/// all of them.
+macro_rules! in_tree_driver {
+    ($volume:expr) => {{
+        let volume = $volume;
+        let sources = [
+            (volume.aws_elastic_block_store, "ebs.csi.aws.com"),
+            (volume.azure_disk, "disk.csi.azure.com"),
+            (volume.gce_persistent_disk, "pd.csi.storage.gke.io"),
+            (volume.cinder, "cinder.csi.openstack.org"),
+            (volume.vsphere_volume, "csi.vsphere.vmware.com"),
+            (volume.portworx_volume, "pxd.portworx.com"),
+        ];
+        sources.into_iter().find(|source| source.0.is_some()).map(|source| source.1)
+    }};
+}
+pub(super) use in_tree_driver;
+
+impl PersistentVolumeSpec {
+    /// The CSI driver that attaches it, if one does.
+    pub fn driver(&self) -> Option<&str> {
+        let csi = self.csi.as_ref().map(|csi| csi.driver.as_str());
+        csi.or_else(|| in_tree_driver!(self)).filter(|driver| !driver.is_empty())
+    }
 }
 
 /// `claimRef` of a volume.
@@ -150,13 +200,13 @@ pub struct CsiNode {
 #[serde(default)]
 pub struct CsiNodeSpec {
     /// The drivers on the node.
-    pub drivers: Vec<CsiDriver>,
+    pub drivers: Vec<CsiNodeDriver>,
 }
 
 /// A driver on a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct CsiDriver {
+pub struct CsiNodeDriver {
     /// Name of the driver.
     pub name: String,
     /// How many volumes it can attach.
@@ -169,4 +219,38 @@ pub struct CsiDriver {
 pub struct CsiAllocatable {
     /// The number; absent is any.
     pub count: Option<i64>,
+}
+
+/// What a storage driver says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct CsiDriver {
+    /// Its metadata; the name is the driver's.
+    pub metadata: Metadata,
+    /// What it says.
+    pub spec: CsiDriverSpec,
+}
+
+/// `spec` of a `CSIDriver`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CsiDriverSpec {
+    /// Does it publish how much storage is left where?
+    pub storage_capacity: bool,
+}
+
+/// How much storage is left in a segment of the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CsiStorageCapacity {
+    /// Its metadata.
+    pub metadata: Metadata,
+    /// Class whose volumes are meant.
+    pub storage_class_name: String,
+    /// Nodes of the segment; absent is none, empty is all.
+    pub node_topology: Option<LabelSelector>,
+    /// What is left.
+    pub capacity: Option<Scalar>,
+    /// The largest volume that can be made.
+    pub maximum_volume_size: Option<Scalar>,
 }

@@ -98,6 +98,10 @@ impl Intake<'_, '_> {
             Facts::Claim(facts) => self.claim(&facts.key.clone(), Some(*facts)),
             Facts::StorageClass(facts) => self.storage_class(&facts.name.clone(), Some(*facts)),
             Facts::CsiNode(facts) => self.csi_node(&facts.node, Some(facts.limits)),
+            Facts::CsiDriver(facts) => self.csi_driver(&facts.name.clone(), Some(facts)),
+            Facts::StorageCapacity(facts) => {
+                self.storage_capacity(&facts.key.clone(), Some(*facts));
+            }
             Facts::Quota(facts) => self.quotas.of.set(*facts),
             Facts::DisruptionBudget(facts) => self.budget(*facts),
             Facts::PodSet(facts) => self.pod_set(*facts),
@@ -122,6 +126,8 @@ impl Intake<'_, '_> {
             ObjectRef::Claim(key) => self.claim(key, None),
             ObjectRef::StorageClass(name) => self.storage_class(name, None),
             ObjectRef::CsiNode(name) => self.csi_node(name, None),
+            ObjectRef::CsiDriver(name) => self.csi_driver(name, None),
+            ObjectRef::StorageCapacity(key) => self.storage_capacity(key, None),
             ObjectRef::Quota(key) => drop(self.quotas.of.remove(key)),
             ObjectRef::DisruptionBudget(key) => self.budget_gone(key),
             ObjectRef::PodSet(set) => self.pod_set_gone(set),

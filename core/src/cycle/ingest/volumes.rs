@@ -8,7 +8,9 @@ use bevy_ecs::prelude::{In, World};
 
 use super::Dirty;
 use super::intake::Intake;
-use crate::delta::{ClaimFacts, PodFacts, StorageClassFacts, VolumeFacts};
+use crate::delta::{
+    ClaimFacts, CsiDriverFacts, PodFacts, StorageCapacityFacts, StorageClassFacts, VolumeFacts,
+};
 use crate::ids::{Name, ObjectKey};
 use crate::world::{Choice, Claimant, Cluster, Pick, Resolved, TaskStatus, TaskVolumes, holds};
 
@@ -29,6 +31,20 @@ impl Intake<'_, '_> {
 
     pub(super) fn storage_class(&mut self, name: &Name, facts: Option<StorageClassFacts>) {
         let claims = self.cluster.volumes.known.set_class(name, facts);
+        self.dirty.claims.extend(claims);
+    }
+
+    pub(super) fn csi_driver(&mut self, name: &Name, facts: Option<CsiDriverFacts>) {
+        let claims = self.cluster.volumes.known.set_driver(name, facts);
+        self.dirty.claims.extend(claims);
+    }
+
+    pub(super) fn storage_capacity(
+        &mut self,
+        key: &ObjectKey,
+        facts: Option<StorageCapacityFacts>,
+    ) {
+        let claims = self.cluster.volumes.known.set_capacity(key, facts);
         self.dirty.claims.extend(claims);
     }
 
@@ -53,7 +69,8 @@ impl Intake<'_, '_> {
     /// Notes which claims a pod has, and looks at them.
     pub(super) fn pod_claims(&mut self, task: Entity, facts: &PodFacts) -> Resolved {
         let before = &self.cluster.task(task).cold.volumes;
-        if before.claims.is_empty() && facts.claims.is_empty() {
+        let had_none = before.claims.is_empty() && before.inline_drivers.is_empty();
+        if had_none && facts.claims.is_empty() && facts.inline_drivers.is_empty() {
             return Resolved::default();
         }
         if before.claims != facts.claims || self.cluster.task(task).identity.uid.is_empty() {
@@ -64,10 +81,16 @@ impl Intake<'_, '_> {
                 self.look_if_users(key, 2);
             }
         }
-        let claimant = Claimant { pod: &facts.key, uid: &facts.uid, claims: &facts.claims };
+        let claimant = Claimant {
+            pod: &facts.key,
+            uid: &facts.uid,
+            claims: &facts.claims,
+            inline_drivers: &facts.inline_drivers,
+        };
         let resolved = self.cluster.volumes.resolve(claimant);
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
             item.cold.volumes.claims.clone_from(&facts.claims);
+            item.cold.volumes.inline_drivers.clone_from(&facts.inline_drivers);
         }
         resolved
     }
@@ -79,6 +102,7 @@ impl Intake<'_, '_> {
             return;
         }
         let claims = std::mem::take(&mut item.cold.volumes.claims);
+        item.cold.volumes.inline_drivers.clear();
         let namespace = item.identity.key.namespace.clone();
         self.dirty.volumes |= !item.cold.volumes.picks.is_empty();
         item.cold.volumes.picks.clear();
@@ -115,6 +139,7 @@ impl Intake<'_, '_> {
         let picks: Vec<Pick> = resolved.open.iter().filter_map(pick).collect();
         *volumes = TaskVolumes {
             claims: std::mem::take(&mut volumes.claims),
+            inline_drivers: std::mem::take(&mut volumes.inline_drivers),
             trouble: resolved.trouble,
             open: resolved.open,
             kept: resolved.kept,
@@ -128,9 +153,11 @@ impl Intake<'_, '_> {
         let Ok(item) = self.cluster.tasks.get(task) else { return };
         let (key, uid) = (item.identity.key.clone(), item.identity.uid.clone());
         let (claims, class) = (item.cold.volumes.claims.clone(), item.membership.class);
+        let inline_drivers = item.cold.volumes.inline_drivers.clone();
         let request = item.whole_request();
-        let resolved =
-            self.cluster.volumes.resolve(Claimant { pod: &key, uid: &uid, claims: &claims });
+        let claimant =
+            Claimant { pod: &key, uid: &uid, claims: &claims, inline_drivers: &inline_drivers };
+        let resolved = self.cluster.volumes.resolve(claimant);
         let needs = resolved.needs.clone();
         let (interpod, symbols) = (&mut *self.interpod, &mut *self.symbols);
         let class = self.classes.with_volumes(class, needs, interpod, symbols);

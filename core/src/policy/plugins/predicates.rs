@@ -23,7 +23,7 @@ use crate::world::{Exclusion, NodeFlags, NodeTaint, Obstacle, Symbol};
 /// What is known of the plugin.
 pub(super) const SPEC: PluginSpec = PluginSpec {
     support: Support::Partial(
-        "everything but resource claims (dynamicresources) and the capacity of storage pools",
+        "everything but resource claims (dynamicresources) and scores by how full storage is",
     ),
     arguments: ARGUMENTS,
     words: Words { filter: Some("selectors, affinity, taints and volumes allow"), ..Words::NONE },

@@ -4,7 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bevy_ecs::entity::Entity;
 
-use crate::delta::{ClaimFacts, ClaimState, StorageClassFacts, VolumeFacts, VolumeState};
+use super::capacity::{Capacities, suffices};
+use crate::delta::{
+    ClaimFacts, ClaimState, CsiDriverFacts, StorageCapacityFacts, StorageClassFacts, VolumeFacts,
+    VolumeState,
+};
 use crate::ids::{Name, ObjectKey};
 
 /// Every object about storage.
@@ -13,6 +17,10 @@ pub(crate) struct Known {
     claims: BTreeMap<ObjectKey, ClaimFacts>,
     volumes: BTreeMap<Name, VolumeFacts>,
     classes: BTreeMap<Name, StorageClassFacts>,
+    /// What storage is left where.
+    pub(super) capacities: Capacities,
+    /// Claims that wait for a volume.
+    pending: BTreeSet<ObjectKey>,
     /// Attachments each node allows, by driver.
     limits: BTreeMap<Name, Vec<(Name, u32)>>,
     /// Pods that have a claim, whether the claim exists or not.
@@ -81,10 +89,12 @@ impl Known {
 
     /// Pods with a claim that waits for a volume.
     pub(crate) fn waiting_users(&self) -> BTreeSet<Entity> {
-        let waits = |key: &ObjectKey| {
-            self.claims.get(key).is_some_and(|claim| claim.state == ClaimState::Pending)
-        };
-        self.users.iter().filter(|(key, _)| waits(key)).flat_map(|(_, u)| u).copied().collect()
+        self.pending.iter().flat_map(|key| self.users(key)).collect()
+    }
+
+    /// Claims that wait for a volume.
+    pub(super) fn pending(&self) -> impl Iterator<Item = &ClaimFacts> {
+        self.pending.iter().filter_map(|key| self.claims.get(key))
     }
 
     pub(crate) fn add_user(&mut self, claim: &ObjectKey, pod: Entity) {
@@ -114,7 +124,11 @@ impl Known {
         if let Some(name) = self.claims.remove(key).and_then(|old| old.volume) {
             unlink(&mut self.claiming, &name, key);
         }
+        self.pending.remove(key);
         if let Some(facts) = facts {
+            if facts.state == ClaimState::Pending {
+                self.pending.insert(key.clone());
+            }
             if let Some(name) = &facts.volume {
                 link(&mut self.claiming, name, key.clone());
             }
@@ -160,9 +174,46 @@ impl Known {
             Some(facts) => drop(self.classes.insert(name.clone(), facts)),
             None => drop(self.classes.remove(name)),
         }
-        let concerned = self.claims.values().filter(|claim| {
-            claim.state == ClaimState::Pending && claim.class.as_ref().is_none_or(|own| own == name)
-        });
+        let concerned =
+            self.pending().filter(|claim| claim.class.as_ref().is_none_or(|own| own == name));
         concerned.map(|claim| claim.key.clone()).collect()
+    }
+
+    /// Replaces what a driver says of itself; the claims that concerns.
+    pub(crate) fn set_driver(
+        &mut self,
+        name: &Name,
+        facts: Option<CsiDriverFacts>,
+    ) -> Vec<ObjectKey> {
+        if !self.capacities.set_driver(name, facts) {
+            return Vec::new();
+        }
+        let made_by = |claim: &&ClaimFacts| {
+            let class = self.class_of(claim).and_then(|class| self.classes.get(class));
+            class.is_some_and(|class| class.provisioner.as_ref() == Some(name))
+        };
+        self.pending().filter(made_by).map(|claim| claim.key.clone()).collect()
+    }
+
+    /// Replaces what is known of the storage left in a segment; the claims for which that makes a
+    /// difference.
+    pub(crate) fn set_capacity(
+        &mut self,
+        key: &ObjectKey,
+        facts: Option<StorageCapacityFacts>,
+    ) -> Vec<ObjectKey> {
+        let after = facts.clone();
+        let before = self.capacities.set(key, facts);
+        let differs = |claim: &&ClaimFacts| {
+            let Some(class) = self.class_of(claim) else { return false };
+            let serves = |facts: &Option<StorageCapacityFacts>| {
+                facts
+                    .as_ref()
+                    .filter(|facts| facts.class == *class && suffices(facts, claim.size))
+                    .map(|facts| facts.segment.clone())
+            };
+            serves(&before) != serves(&after)
+        };
+        self.pending().filter(differs).map(|claim| claim.key.clone()).collect()
     }
 }

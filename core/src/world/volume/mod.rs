@@ -1,6 +1,7 @@
 //! Storage as the scheduler knows it: objects, what pods need of nodes for them, and which volumes
 //! are held for pods that have a place but not yet their volumes.
 
+mod capacity;
 mod known;
 mod needs;
 mod rules;
@@ -113,6 +114,8 @@ impl Volumes {
 pub struct TaskVolumes {
     /// Its claims.
     pub claims: Vec<PodClaim>,
+    /// Drivers of the volumes that stand in the pod itself.
+    pub inline_drivers: Vec<Name>,
     /// Why it can go nowhere, as a sentence.
     pub trouble: Option<String>,
     /// Claims to be served when it is bound, in the order of its wishes.
@@ -128,8 +131,9 @@ pub struct TaskVolumes {
 impl TaskVolumes {
     /// Are there neither claims nor anything that came of them?
     pub(crate) fn is_nothing(&self) -> bool {
-        let Self { claims, trouble, open, kept, rules, picks } = self;
+        let Self { claims, inline_drivers, trouble, open, kept, rules, picks } = self;
         claims.is_empty()
+            && inline_drivers.is_empty()
             && trouble.is_none()
             && open.is_empty()
             && kept.is_empty()

@@ -63,6 +63,9 @@ pub struct Wish {
     pub selector: Option<Vec<Requirement>>,
     /// Nodes one can be made for, any one term and an empty list for all; none if nobody makes any.
     pub provision: Option<Vec<NodeTerm>>,
+    /// Labels of the nodes where its driver has storage left, all tests of any one list; none if the
+    /// driver does not say.
+    pub segments: Option<Vec<Vec<Requirement>>>,
     /// The claim, where several pods have it: they must get the same volume.
     pub shared: Option<SharedId>,
 }
@@ -99,6 +102,8 @@ pub(crate) struct Claimant<'a> {
     pub(crate) pod: &'a ObjectKey,
     pub(crate) uid: &'a Name,
     pub(crate) claims: &'a [PodClaim],
+    /// Drivers of the volumes that stand in the pod itself.
+    pub(crate) inline_drivers: &'a [Name],
 }
 
 /// Looks at all claims of a pod. `shared` gives the number of a claim that several pods have.
@@ -109,6 +114,9 @@ pub(crate) fn resolve(
 ) -> Resolved {
     let mut resolved = Resolved::default();
     let mut wishes: Vec<(Wish, Name)> = Vec::new();
+    for driver in claimant.inline_drivers {
+        resolved.attach(Some(driver));
+    }
     for claim in claimant.claims {
         let key = ObjectKey::new(claimant.pod.namespace.clone(), claim.name.clone());
         let facts = known.claim(&key);
@@ -132,7 +140,7 @@ pub(crate) fn resolve(
                 resolved.attach(class.provisioner.as_ref());
             }
             Ok(VolumeOutlook::Open(facts, class)) => {
-                wishes.push((wish(facts, class, shared(&key)), claim.name.clone()));
+                wishes.push((wish(known, facts, class, shared(&key)), claim.name.clone()));
                 resolved.attach(class.provisioner.as_ref());
             }
         }
@@ -249,14 +257,22 @@ fn keeps(volume: &VolumeFacts, claim: &ClaimFacts) -> bool {
         && volume.mode == claim.mode
 }
 
-fn wish(claim: &ClaimFacts, class: &StorageClassFacts, shared: Option<SharedId>) -> Wish {
+fn wish(
+    known: &Known,
+    claim: &ClaimFacts,
+    class: &StorageClassFacts,
+    shared: Option<SharedId>,
+) -> Wish {
+    let driver = class.provisioner.as_ref();
     Wish {
         size: claim.size,
         class: class.name.clone(),
         modes: claim.modes,
         mode: claim.mode,
         selector: claim.selector.clone().filter(|selector| !selector.is_empty()),
-        provision: class.provisioner.as_ref().map(|_| class.topologies.clone()),
+        provision: driver.map(|_| class.topologies.clone()),
+        segments: driver
+            .and_then(|driver| known.capacities.segments(driver, &class.name, claim.size)),
         shared,
     }
 }
@@ -268,6 +284,7 @@ fn order(a: &Wish, b: &Wish) -> Ordering {
         .cmp(&key(b))
         .then_with(|| a.selector.cmp(&b.selector))
         .then_with(|| a.provision.cmp(&b.provision))
+        .then_with(|| a.segments.cmp(&b.segments))
 }
 
 fn on_node(node: &Name) -> Pin {

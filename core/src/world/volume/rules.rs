@@ -45,6 +45,8 @@ pub(crate) struct WishRule {
     pub(super) mode: VolumeMode,
     selector: Vec<LabelTest>,
     provision: Provision,
+    /// Where there is storage left: all tests of any one list; none if nobody says.
+    segments: Option<Vec<Vec<LabelTest>>>,
     pub(crate) shared: Option<SharedId>,
 }
 
@@ -148,20 +150,30 @@ impl WishRule {
                     terms.iter().map(|term| LabelTest::compile(&term.labels, symbols)).collect(),
                 ),
             },
+            segments: wish.segments.as_ref().map(|segments| {
+                segments.iter().map(|tests| LabelTest::compile(tests, symbols)).collect()
+            }),
             shared: wish.shared,
         }
     }
 
     /// Can a volume be made for the node?
     pub(super) fn can_be_made(&self, node: &NodeRules) -> bool {
-        match &self.provision {
+        let allowed = match &self.provision {
             Provision::Nowhere => false,
             Provision::Anywhere => true,
             // A list without tests matches nothing, as in Kubernetes.
             Provision::Where(terms) => terms
                 .iter()
                 .any(|tests| !tests.is_empty() && tests.iter().all(|test| test.holds(node))),
-        }
+        };
+        allowed && self.has_storage(node)
+    }
+
+    /// Is the node in a segment with storage left? A segment without tests is the whole cluster.
+    fn has_storage(&self, node: &NodeRules) -> bool {
+        let Some(segments) = &self.segments else { return true };
+        segments.iter().any(|tests| tests.iter().all(|test| test.holds(node)))
     }
 
     /// Has a volume the labels the wish asks for?

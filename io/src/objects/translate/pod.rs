@@ -65,6 +65,7 @@ impl Translate for Pod {
             request: request::total(about, &self.spec)?,
             constraints: placed_or(node_name, constraints(about, self))?,
             claims: volume::claims_of(about, self)?,
+            inline_drivers: volume::inline_drivers(self),
             labels: pairs(&metadata.labels),
             owner: pod_set::owner(metadata),
             gates: gates.collect(),

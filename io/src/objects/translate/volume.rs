@@ -1,9 +1,9 @@
 //! Storage objects to facts, and the claims of a pod.
 
 use muster_core::delta::{
-    AccessModes, BindingMode, ClaimFacts, ClaimOrigin, ClaimRef, ClaimState, ClusterDelta,
-    CsiNodeFacts, NodeTerm, ObjectRef, Operator, PodClaim, Requirement, StorageClassFacts,
-    VolumeFacts, VolumeMode, VolumeState,
+    AccessModes, BindingMode, CapacityTracking, ClaimFacts, ClaimOrigin, ClaimRef, ClaimState,
+    ClusterDelta, CsiDriverFacts, CsiNodeFacts, NodeTerm, ObjectRef, Operator, PodClaim,
+    Requirement, StorageCapacityFacts, StorageClassFacts, VolumeFacts, VolumeMode, VolumeState,
 };
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::resource::Quantity;
@@ -11,8 +11,8 @@ use muster_core::resource::Quantity;
 use super::about::{About, pairs, parse_bool};
 use super::{OwnerRule, Translate, TranslateError, selector};
 use crate::objects::{
-    CsiNode, ObjectKind, PersistentVolume, PersistentVolumeClaim, Pod, ResourceMap, StorageClass,
-    TopologyTerm,
+    CsiDriver, CsiNode, CsiStorageCapacity, ObjectKind, PersistentVolume, PersistentVolumeClaim,
+    Pod, ResourceMap, Scalar, StorageClass, TopologyTerm,
 };
 
 /// A provisioner that makes nothing.
@@ -55,7 +55,6 @@ impl Translate for PersistentVolume {
             });
             terms.collect::<Result<Vec<_>, _>>()
         });
-        let driver = spec.csi.as_ref().map(|csi| csi.driver.as_str()).unwrap_or_default();
         let leaving = self.metadata.deletion_timestamp.is_some();
         let state = match self.status.phase.as_deref().unwrap_or_default() {
             "" | "Available" => VolumeState::Usable,
@@ -76,7 +75,7 @@ impl Translate for PersistentVolume {
             class: spec.storage_class_name.as_deref().unwrap_or_default().into(),
             claim,
             affinity: affinity.transpose()?,
-            driver: Some(Name::from(driver)).filter(|driver| !driver.is_empty()),
+            driver: spec.driver().map(Name::from),
             state: if leaving { VolumeState::Spent } else { state },
         }
         .into())
@@ -212,6 +211,58 @@ impl Translate for CsiNode {
         limits.sort();
         Ok(CsiNodeFacts { node: about.name(), limits }.into())
     }
+}
+
+impl Translate for CsiDriver {
+    fn object(key: ObjectKey) -> ObjectRef {
+        ObjectRef::CsiDriver(key.name)
+    }
+
+    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        let capacity = if self.spec.storage_capacity {
+            CapacityTracking::Published
+        } else {
+            CapacityTracking::Absent
+        };
+        Ok(CsiDriverFacts { name: about.name(), capacity }.into())
+    }
+}
+
+impl Translate for CsiStorageCapacity {
+    fn object(key: ObjectKey) -> ObjectRef {
+        ObjectRef::StorageCapacity(key)
+    }
+
+    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        if self.storage_class_name.is_empty() {
+            let problem = "is missing; expected the name of a StorageClass";
+            return Err(about.fail("storageClassName", problem));
+        }
+        let segment = self
+            .node_topology
+            .as_ref()
+            .map(|labels| selector::label_selector(about, labels, "nodeTopology"));
+        let amount = |field: &'static str, text: &Option<Scalar>| {
+            text.as_ref().map(|text| about.quantity(text, || field.to_owned())).transpose()
+        };
+        let left = amount("capacity", &self.capacity)?;
+        let largest = amount("maximumVolumeSize", &self.maximum_volume_size)?;
+        Ok(StorageCapacityFacts {
+            key: about.key(),
+            class: self.storage_class_name.as_str().into(),
+            segment: segment.transpose()?,
+            largest: largest.or(left),
+        }
+        .into())
+    }
+}
+
+/// Drivers that attach the volumes standing in a pod itself, one entry a volume, sorted.
+pub(in crate::objects) fn inline_drivers(pod: &Pod) -> Vec<Name> {
+    let drivers = pod.spec.volumes.iter().filter_map(|volume| volume.inline_driver());
+    let mut drivers: Vec<Name> = drivers.map(Name::from).collect();
+    drivers.sort();
+    drivers
 }
 
 /// Claims the volumes of a pod name, sorted, each once.

@@ -96,6 +96,7 @@ impl Cluster {
             claim_ref: Some(self.reference(key)),
             node_affinity: self.affinity(node, &provisioner),
             csi: Some(CsiSource { driver: provisioner }),
+            ..PersistentVolumeSpec::default()
         };
         let status = PhaseStatus { phase: Some("Bound".into()) };
         let volume =

@@ -5,12 +5,18 @@
 //! must have got the volume the twin would give it, and no pod that waits may be one the twin could
 //! place. A scheduler that has just started must decide the same as one that followed all changes.
 
+mod facts;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use facts::{
+    DRIVER, HOST, Reach, ZONE, capacity, claim, claims_of, classes, has_storage, holds, in_zone,
+    label, one_of, reaches, volume, zone_name,
+};
 use muster_core::delta::{
-    AccessModes, BindingMode, ClaimFacts, ClaimOrigin, ClaimRef, ClaimState, ClusterDelta,
-    CsiNodeFacts, NodeFacts, NodeTerm, ObjectRef, Operator, PodClaim, PodFacts, PodPhase,
-    Requirement, StorageClassFacts, VolumeFacts, VolumeMode, VolumeState,
+    AccessModes, BindingMode, CapacityTracking, ClaimFacts, ClaimOrigin, ClaimRef, ClaimState,
+    ClusterDelta, CsiDriverFacts, CsiNodeFacts, NodeFacts, ObjectRef, PodClaim, PodFacts, PodPhase,
+    StorageCapacityFacts, StorageClassFacts, VolumeFacts,
 };
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::intent::{CycleOutcome, Intent};
@@ -26,10 +32,6 @@ actions: \"enqueue, allocate, backfill\"
 tiers:
 - plugins: [{name: gang}, {name: predicates}, {name: nodeorder}]
 ";
-const ZONE: &str = "topology.kubernetes.io/zone";
-const OLD_ZONE: &str = "failure-domain.beta.kubernetes.io/zone";
-const HOST: &str = "kubernetes.io/hostname";
-const DRIVER: &str = "disk";
 
 /// One change of an object, by number.
 #[derive(Clone, Debug)]
@@ -39,17 +41,11 @@ enum Change {
     VolumeGone(usize),
     Claim { at: usize, class: usize, size: i64, once_pod: bool, volume: Option<usize>, state: u8 },
     ClaimGone(usize),
-    Pod { at: usize, claims: BTreeSet<usize>, on: Option<usize> },
+    Driver(CapacityTracking),
+    Capacity { at: usize, class: usize, size: Option<i64>, reach: Reach },
+    CapacityGone(usize),
+    Pod { at: usize, claims: BTreeSet<usize>, inline: usize, on: Option<usize> },
     PodGone(usize),
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Reach {
-    Everywhere,
-    Host(usize),
-    Zone(usize),
-    Labelled(usize),
-    LabelledBoth,
 }
 
 fn reach() -> impl Strategy<Value = Reach> {
@@ -70,7 +66,10 @@ fn change() -> impl Strategy<Value = Change> {
     let on_node = (0..4_usize, prop::option::of(0..2_usize), prop::option::of(0..3_u32));
     let volume = (0..6_usize, 0..3_usize, 1..4_i64, reach(), rarely(0..5_usize), any::<bool>());
     let claim = (0..5_usize, 0..5_usize, 1..4_i64, any::<bool>(), rarely(0..6_usize), 0..12_u8);
-    let pod = (0..8_usize, prop::collection::btree_set(0..6_usize, 0..3), rarely(0..4_usize));
+    let claims = prop::collection::btree_set(0..6_usize, 0..3);
+    let pod = (0..8_usize, claims, rarely(1..3_usize), rarely(0..4_usize));
+    let capacity = (0..4_usize, 0..3_usize, prop::option::weighted(0.9, 1..4_i64), reach());
+    let tracking = prop_oneof![Just(CapacityTracking::Absent), Just(CapacityTracking::Published)];
     prop_oneof![
         4 => on_node.prop_map(|(at, zone, limit)| Change::Node { at, zone, limit }),
         6 => volume.prop_map(|(at, class, size, reach, claim, csi)| {
@@ -81,37 +80,15 @@ fn change() -> impl Strategy<Value = Change> {
             Change::Claim { at, class, size, once_pod, volume, state }
         }),
         1 => (0..5_usize).prop_map(Change::ClaimGone),
-        8 => pod.prop_map(|(at, claims, on)| Change::Pod { at, claims, on }),
+        2 => tracking.prop_map(Change::Driver),
+        4 => capacity.prop_map(|(at, class, size, reach)| {
+            Change::Capacity { at, class, size, reach }
+        }),
+        1 => (0..4_usize).prop_map(Change::CapacityGone),
+        8 => pod.prop_map(|(at, claims, inline, on)| {
+            Change::Pod { at, claims, inline: inline.unwrap_or(0), on }
+        }),
         2 => (0..8_usize).prop_map(Change::PodGone),
-    ]
-}
-
-fn one_of(key: &str, value: &str) -> NodeTerm {
-    let test = Requirement { key: key.into(), operator: Operator::In, values: vec![value.into()] };
-    NodeTerm { labels: vec![test], fields: Vec::new() }
-}
-
-fn zone_name(zone: usize) -> &'static str {
-    ["a", "b"][zone]
-}
-
-/// The classes, which never change: made anywhere, made in zone b, never made, bound at once. A
-/// fifth does not exist.
-fn classes() -> Vec<StorageClassFacts> {
-    let class =
-        |name: &str, made: bool, waits: bool, topologies: Vec<NodeTerm>| StorageClassFacts {
-            name: name.into(),
-            created: TimeMs(0),
-            provisioner: made.then(|| DRIVER.into()),
-            binding: if waits { BindingMode::WaitForFirstConsumer } else { BindingMode::Immediate },
-            is_default: false,
-            topologies,
-        };
-    vec![
-        class("c0", true, true, Vec::new()),
-        class("c1", true, true, vec![one_of(ZONE, "b")]),
-        class("c2", false, true, Vec::new()),
-        class("c3", true, false, Vec::new()),
     ]
 }
 
@@ -123,6 +100,8 @@ struct Twin {
     volumes: BTreeMap<Name, VolumeFacts>,
     claims: BTreeMap<ObjectKey, ClaimFacts>,
     classes: BTreeMap<Name, StorageClassFacts>,
+    tracking: CapacityTracking,
+    capacities: BTreeMap<ObjectKey, StorageCapacityFacts>,
     pods: BTreeMap<ObjectKey, PodFacts>,
     /// What claims got in this cycle: a volume, or one to be made for the node.
     chosen: BTreeMap<ObjectKey, Result<Name, Name>>,
@@ -165,7 +144,21 @@ impl Twin {
                 self.claims.remove(&key);
                 vec![ClusterDelta::Gone(ObjectRef::Claim(key))]
             }
-            Change::Pod { at, claims, on } => self.set_pod(*at, claims, *on),
+            Change::Driver(tracking) => {
+                self.tracking = *tracking;
+                vec![self.driver()]
+            }
+            Change::Capacity { at, class, size, reach } => {
+                let facts = capacity(*at, *class, *size, *reach);
+                self.capacities.insert(facts.key.clone(), facts.clone());
+                vec![ClusterDelta::from(facts)]
+            }
+            Change::CapacityGone(at) => {
+                let key = key(&format!("capacity{at}"));
+                self.capacities.remove(&key);
+                vec![ClusterDelta::Gone(ObjectRef::StorageCapacity(key))]
+            }
+            Change::Pod { at, claims, inline, on } => self.set_pod(*at, claims, *inline, *on),
             Change::PodGone(at) => {
                 let key = key(&format!("p{at}"));
                 self.pods.remove(&key);
@@ -200,11 +193,16 @@ impl Twin {
         if at.is_multiple_of(2) { vec![csi, node] } else { vec![node, csi] }
     }
 
+    fn driver(&self) -> ClusterDelta {
+        CsiDriverFacts { name: DRIVER.into(), capacity: self.tracking }.into()
+    }
+
     /// A pod that exists stays as it is: pods do not change their claims.
     fn set_pod(
         &mut self,
         at: usize,
         claims: &BTreeSet<usize>,
+        inline: usize,
         on: Option<usize>,
     ) -> Vec<ClusterDelta> {
         let name = format!("p{at}");
@@ -221,6 +219,7 @@ impl Twin {
         let facts = pod(&name).ask("cpu", 1).with(|pod| {
             pod.uid = format!("uid-{lives}").into();
             pod.claims = claims;
+            pod.inline_drivers = vec![DRIVER.into(); inline];
             pod.phase = if on.is_some() { PodPhase::Running } else { PodPhase::Pending };
             pod.node = on;
         });
@@ -239,7 +238,9 @@ impl Twin {
         let volumes = self.volumes.values().map(|v| ClusterDelta::from(v.clone()));
         let claims = self.claims.values().map(|c| ClusterDelta::from(c.clone()));
         let classes = self.classes.values().map(|c| ClusterDelta::from(c.clone()));
-        pods.chain(limits).chain(claims).chain(nodes).chain(classes).chain(volumes).collect()
+        let capacities = self.capacities.values().map(|c| ClusterDelta::from(c.clone()));
+        let storage = limits.chain(claims).chain(volumes).chain(capacities).chain([self.driver()]);
+        pods.chain(storage).chain(nodes).chain(classes).collect()
     }
 
     /// May the pod go to the node now, and what do its claims get there?
@@ -313,7 +314,10 @@ impl Twin {
         class.provisioner.as_ref()?;
         let terms = &class.topologies;
         let made = terms.is_empty() || terms.iter().any(|term| holds(term, node));
-        made.then_some(Gift::Made)
+        let mut capacities = self.capacities.values().filter(|c| c.class == class.name);
+        let stored = self.tracking == CapacityTracking::Absent
+            || capacities.any(|capacity| has_storage(capacity, claim.size, node));
+        (made && stored).then_some(Gift::Made)
     }
 
     /// The order volumes are preferred in: size, then the first name of those like it.
@@ -357,7 +361,7 @@ impl Twin {
                 None => class.provisioner.is_some(),
             })
         });
-        drivers.count() as u32
+        (drivers.count() + pod.inline_drivers.len()) as u32
     }
 
     /// Checks the decisions of a cycle one by one and enters them; what the outside does then.
@@ -433,87 +437,6 @@ impl Twin {
         let volume = ClusterDelta::from(volume.clone());
         vec![ClusterDelta::from(claim.clone()), volume]
     }
-}
-
-fn volume(
-    at: usize,
-    class: usize,
-    size: i64,
-    reach: Reach,
-    claim: Option<usize>,
-    csi: bool,
-) -> VolumeFacts {
-    let (label, term) = match reach {
-        Reach::Everywhere => (None, None),
-        Reach::Host(at) => (None, Some(one_of(HOST, &format!("n{at}")))),
-        Reach::Zone(zone) => (None, Some(one_of(ZONE, zone_name(zone)))),
-        Reach::Labelled(zone) => (Some((ZONE, zone_name(zone))), None),
-        Reach::LabelledBoth => (Some((OLD_ZONE, "a__b")), None),
-    };
-    let claim = claim.map(|at| ClaimRef { key: key(&format!("claim{at}")), uid: Name::default() });
-    VolumeFacts {
-        name: format!("v{at}").into(),
-        labels: label.map(|(key, value)| (key.into(), value.into())).into_iter().collect(),
-        capacity: Quantity::from_units(size),
-        modes: AccessModes::ONCE.with(AccessModes::ONCE_POD),
-        mode: VolumeMode::Filesystem,
-        class: format!("c{class}").into(),
-        claim,
-        affinity: term.map(|term| vec![term]),
-        driver: csi.then(|| DRIVER.into()),
-        state: VolumeState::Usable,
-    }
-}
-
-fn claim(
-    at: usize,
-    class: usize,
-    size: i64,
-    once_pod: bool,
-    volume: Option<usize>,
-    state: u8,
-) -> ClaimFacts {
-    let state = match (state, volume) {
-        (0, _) => ClaimState::Leaving,
-        (1, Some(_)) => ClaimState::Lost,
-        (2..12, Some(_)) => ClaimState::Bound,
-        _ => ClaimState::Pending,
-    };
-    ClaimFacts {
-        key: key(&format!("claim{at}")),
-        uid: format!("uid-claim{at}").into(),
-        owner: None,
-        state,
-        volume: volume.map(|at| format!("v{at}").into()),
-        class: Some(format!("c{class}").into()),
-        size: Quantity::from_units(size),
-        modes: if once_pod { AccessModes::ONCE_POD } else { AccessModes::ONCE },
-        mode: VolumeMode::Filesystem,
-        selector: None,
-        selected_node: None,
-    }
-}
-
-fn claims_of(pod: &PodFacts) -> impl Iterator<Item = ObjectKey> + '_ {
-    pod.claims.iter().map(|claim| key(&claim.name))
-}
-
-fn label<'a>(node: &'a NodeFacts, key: &str) -> Option<&'a Name> {
-    node.labels.iter().find(|label| &*label.0 == key).map(|label| &label.1)
-}
-
-fn holds(term: &NodeTerm, node: &NodeFacts) -> bool {
-    term.labels.iter().all(|test| test.holds(label(node, &test.key)))
-}
-
-fn reaches(volume: &VolumeFacts, node: &NodeFacts) -> bool {
-    let terms = volume.affinity.as_ref();
-    terms.is_none_or(|terms| terms.iter().any(|term| holds(term, node)))
-}
-
-fn in_zone(volume: &VolumeFacts, node: &NodeFacts) -> bool {
-    let Some(zone) = label(node, ZONE) else { return true };
-    volume.labels.iter().all(|(_, zones)| zones.split("__").any(|one| *one == **zone))
 }
 
 /// Runs a cycle; everything that is summed up must be right after it.
