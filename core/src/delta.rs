@@ -14,6 +14,7 @@ mod priority_class;
 mod budget;
 mod domain;
 mod volume;
+mod shard;
 
 use std::fmt;
 
@@ -34,6 +35,7 @@ pub use podset::{PodOwner, PodSetFacts, PodSetKind, PodSetRef};
 pub use priority_class::{PreemptionPolicy, PriorityClassFacts};
 pub use queue::{GroupLimits, NodeGroupFacts, QueueFacts, QuotaFacts};
 pub use requirement::{NodeTerm, Operator, Requirement};
+pub use shard::NodeShardFacts;
 pub use volume::{
     AccessModes, BindingMode, CapacityTracking, ClaimFacts, ClaimOrigin, ClaimRef, ClaimState,
     CsiDriverFacts, CsiNodeFacts, PodClaim, StorageCapacityFacts, StorageClassFacts, VolumeFacts,
@@ -181,6 +183,8 @@ objects! {
     CsiDriver(CsiDriverFacts), name: Name, "CSIDriver ";
     /// What storage is left in a part of the cluster.
     StorageCapacity(StorageCapacityFacts boxed), key: ObjectKey, "CSIStorageCapacity ";
+    /// The nodes of one of several schedulers.
+    NodeShard(NodeShardFacts boxed), name: Name, "NodeShard ";
     /// A quota of a namespace.
     Quota(QuotaFacts boxed), key: ObjectKey, "ResourceQuota ";
     /// A disruption budget.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::delta::{AnnotatedNode, GroupPhase};
 use crate::ids::{Name, ObjectKey};
-use crate::status::{GroupReport, QueueReport, WaitReport};
+use crate::status::{GroupReport, QueueReport, ShardReport, WaitReport};
 
 /// A call the outside is to make. Each names what it expects, so that making it twice is harmless.
 /// There are as many as pods in a large cycle: what is large and rare stands behind a pointer.
@@ -83,6 +83,13 @@ pub enum Intent {
         phase: GroupPhase,
         /// The rest of its status.
         report: GroupReport,
+    },
+    /// Write the status of our shard of nodes; given when it changes.
+    ShardStatus {
+        /// Which shard.
+        shard: Name,
+        /// Its status.
+        report: Box<ShardReport>,
     },
     /// Write the status of a queue; given when what it uses or is due changes.
     QueueStatus {

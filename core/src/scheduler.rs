@@ -24,7 +24,7 @@ use crate::policy::{Policies, SchedulerConfig};
 use crate::ranking::Rankings;
 use crate::report::{Census, JobView, PodView, QueueView};
 use crate::reservation::ReservationCounts;
-use crate::world::{self, Images, Names, NodeGroups, Reads, Reservations, SetAside};
+use crate::world::{self, Images, Names, NodeGroups, Reads, Reservations, SetAside, Shards};
 
 /// A scheduler with all it knows.
 pub struct Scheduler {
@@ -80,6 +80,7 @@ impl Scheduler {
         world.insert_resource(policies);
         world.insert_resource(names);
         world.insert_resource(Settings::new(config));
+        world.insert_resource(Shards::new(config.sharding.clone()));
         world.insert_resource(Reservations::new(config.pipeline));
         ingest::init(&mut world);
         let schedule = cycle::schedule(config);
@@ -122,10 +123,15 @@ impl Scheduler {
             lap.1 = ended.saturating_sub(begun);
             ended
         });
-        // What a queue uses and why a pod waits is written for others to read: it gives nobody
-        // anything to do.
+        // What a queue or a shard uses and why a pod waits is written for others to read: it gives
+        // nobody anything to do.
         let stirs = |intent: &Intent| {
-            !matches!(intent, Intent::QueueStatus { .. } | Intent::Unscheduled { .. })
+            !matches!(
+                intent,
+                Intent::QueueStatus { .. }
+                    | Intent::ShardStatus { .. }
+                    | Intent::Unscheduled { .. }
+            )
         };
         self.settled = if outcome.decisions.is_empty() && !outcome.intents.iter().any(stirs) {
             Settled::Until(self.world.resource::<NextDue>().0)

@@ -29,6 +29,17 @@ pub struct GroupReport {
     pub conditions: Vec<Condition>,
 }
 
+/// What a scheduler says of its shard of nodes; every list is sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShardReport {
+    /// Nodes it uses.
+    pub in_use: Vec<Name>,
+    /// Nodes it is to use and cannot yet, because another scheduler does.
+    pub to_add: Vec<Name>,
+    /// Nodes it uses and is to use no longer.
+    pub to_remove: Vec<Name>,
+}
+
 /// One condition that holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {

@@ -27,6 +27,7 @@ use tracing::{debug, error, info, warn};
 
 use self::services::Services;
 use crate::config::Parsed;
+use crate::config::sharding::ShardingOverride;
 use crate::http::Topics;
 use crate::kube::calls::{calls, dry_run};
 use crate::kube::lease::Terms;
@@ -50,6 +51,8 @@ pub struct Options {
     pub scheduler_names: Vec<String>,
     /// The configuration file, looked at again and again; none is the built-in one for good.
     pub config_file: Option<PathBuf>,
+    /// What flags say of our nodes, over the configuration.
+    pub sharding: ShardingOverride,
     /// Longest sleep between two cycles; none is what the configuration says.
     pub period: Option<Duration>,
     /// Terms of the election; none decides without one.
@@ -110,7 +113,9 @@ pub fn run(
     let runtime = builder.thread_name("muster-io").enable_all().build();
     let runtime = runtime.map_err(RunError::Runtime)?;
     let (services, inbox) = runtime.block_on(Services::open(options, registry, &config))?;
-    let mut cycles = Loop::new(options, config.parsed, pool, services, inbox);
+    let mut parsed = config.parsed;
+    parsed.config.sharding = options.sharding.over(parsed.config.sharding);
+    let mut cycles = Loop::new(options, parsed, pool, services, inbox);
     while cycles.turn(&runtime) == Flow::On {}
     let Loop { services, inbox, .. } = cycles;
     runtime.block_on(services.close(inbox, options.grace));
@@ -133,6 +138,7 @@ struct Loop {
     ready: bool,
     leadership: Leadership,
     writes: Writes,
+    sharding: ShardingOverride,
     given_period: Option<Duration>,
     period: Duration,
     threads: Option<usize>,
@@ -169,6 +175,7 @@ impl Loop {
                 Some(_) => Leadership::Follows,
             },
             writes: options.writes,
+            sharding: options.sharding.clone(),
             given_period: options.period,
             period: options.period.unwrap_or(Duration::from_millis(tuning.period_ms)),
             threads: tuning.threads,
@@ -260,7 +267,8 @@ impl Loop {
         }
     }
 
-    fn reconfigure(&mut self, NewConfig { parsed, hash }: NewConfig) {
+    fn reconfigure(&mut self, NewConfig { mut parsed, hash }: NewConfig) {
+        parsed.config.sharding = self.sharding.over(parsed.config.sharding);
         if let Err(error) = self.scheduler.reconfigure(&parsed.config) {
             self.services.metrics.config_failed();
             return error!(%error, "the new configuration is not in force");

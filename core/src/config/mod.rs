@@ -164,6 +164,37 @@ impl Default for Tuning {
     }
 }
 
+/// The `sharding:` section: which nodes are ours where several schedulers divide a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sharding {
+    /// Name of the `NodeShard` that lists our nodes.
+    pub shard: Name,
+    /// What the others are to us.
+    pub mode: ShardingMode,
+}
+
+/// What nodes outside our shard are to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShardingMode {
+    /// Closed.
+    Hard,
+    /// The last resort: used where none of our own will do.
+    Soft,
+}
+
+impl ShardingMode {
+    /// Every value, in the order the documents list them.
+    pub const ALL: [Self; 2] = [Self::Hard, Self::Soft];
+
+    /// The word used in the file and on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Hard => "hard",
+            Self::Soft => "soft",
+        }
+    }
+}
+
 /// The `pipeline:` section: how long room is held for a pod, and where that is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PipelineConfig {

@@ -6,6 +6,7 @@
 mod groups;
 mod mirror;
 mod queues;
+mod shards;
 mod waits;
 
 use bevy_ecs::prelude::{Res, ResMut, Resource};
@@ -13,7 +14,7 @@ use bevy_ecs::prelude::{Res, ResMut, Resource};
 use crate::delta::GroupPhase;
 use crate::ids::TimeMs;
 use crate::place::{Now, OUT_OF_TIME, Session};
-use crate::world::Cluster;
+use crate::world::{Cluster, Shards};
 
 pub(crate) use queues::ReportedQueues;
 pub(super) use waits::tell_waits;
@@ -27,6 +28,7 @@ pub(super) fn reflect(
     mut session: Session<'_, '_>,
     mut due: ResMut<'_, NextDue>,
     mut told: ResMut<'_, ReportedQueues>,
+    mut shards: ResMut<'_, Shards>,
 ) {
     mirror::reflect(&mut session);
     let alarm = session.alarm.0.take().filter(|&time| time > session.now.0);
@@ -34,6 +36,7 @@ pub(super) fn reflect(
     due.0 = [next_due(&mut session), alarm, waits_end].into_iter().flatten().min();
     groups::reflect(&mut session);
     queues::reflect(&mut session, &mut told);
+    shards::reflect(&mut session, &mut shards);
     session.rankings.end_cycle();
     let nodes = session.cluster.columns().len();
     session.cluster.log.trim(nodes);

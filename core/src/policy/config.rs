@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use super::plugin::Plugin;
 use super::spec::{PluginSpec, Setup};
-use crate::config::{ActionConfig, Arguments, Gate, Gates, PipelineConfig, Tuning, Values};
+use crate::config::{
+    ActionConfig, Arguments, Gate, Gates, PipelineConfig, Sharding, Tuning, Values,
+};
 use crate::resource::ResourceNames;
 
 /// A whole configuration.
@@ -22,6 +24,8 @@ pub struct SchedulerConfig {
     pub tuning: Tuning,
     /// How reservations are kept.
     pub pipeline: PipelineConfig,
+    /// Which nodes are ours; none if all are.
+    pub sharding: Option<Sharding>,
 }
 
 /// One plugin of a tier.

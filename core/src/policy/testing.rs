@@ -68,6 +68,7 @@ pub(crate) fn config(tier: Vec<PluginConfig>, actions: &[&str]) -> SchedulerConf
         tiers: vec![tier],
         tuning: Tuning::default(),
         pipeline: PipelineConfig::default(),
+        sharding: None,
     }
 }
 

@@ -123,10 +123,14 @@ impl Policies {
 
     /// Filters: a node excluded by any plugin is excluded.
     pub fn filter(&self, pairing: &Pairing<'_>, exclusions: &mut [Exclusion]) {
-        if pairing.flags.any(NodeFlags::ABSENT) {
-            let rows = exclusions.iter_mut().zip(pairing.nodes.flags);
-            let absent = rows.filter(|(_, flags)| flags.any(NodeFlags::ABSENT));
-            absent.for_each(|(exclusion, _)| exclusion.raise(Obstacle::Absent));
+        for (flag, obstacle) in
+            [(NodeFlags::ABSENT, Obstacle::Absent), (NodeFlags::OTHERS, Obstacle::OtherShard)]
+        {
+            if pairing.flags.any(flag) {
+                let rows = exclusions.iter_mut().zip(pairing.nodes.flags);
+                let closed = rows.filter(|(_, flags)| flags.any(flag));
+                closed.for_each(|(exclusion, _)| exclusion.raise(obstacle));
+            }
         }
         for policy in self.at.filter.iter() {
             policy.filter(pairing, exclusions);

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::node_ranking::{fit_of, rank_of, score_of};
+use super::node_ranking::{grade_of, rank_of, score_of};
 use super::tournament::{CLOSED, Tournament};
 use crate::class::Class;
 use crate::policy::Policies;
@@ -49,7 +49,7 @@ fn lift(rank: i64, score: i64) -> i64 {
     if rank == CLOSED {
         return CLOSED;
     }
-    rank_of(fit_of(rank), score_of(rank).saturating_add(score))
+    rank_of(grade_of(rank), score_of(rank).saturating_add(score))
 }
 
 impl DomainTournament {

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::node_ranking::{fit_of, rank_of, score_of};
+use super::node_ranking::{Grade, grade_of, rank_of, score_of};
 use super::tournament::{CLOSED, Tournament};
 use crate::kernel::fit::Fit;
 use crate::ranking::TopologyView;
@@ -190,9 +190,10 @@ impl Cell {
         if waits && row_exclusion(self.rows[at]).later != Obstacle::None {
             return CLOSED;
         }
-        match self.exclusion.limit(fit_of(rank)) {
+        let Grade { fit, preference } = grade_of(rank);
+        match self.exclusion.limit(fit) {
             Fit::None => CLOSED,
-            fit => rank_of(fit, score_of(rank).saturating_add(self.score)),
+            fit => rank_of(Grade { fit, preference }, score_of(rank).saturating_add(self.score)),
         }
     }
 

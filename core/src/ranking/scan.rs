@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use super::node_ranking::{Rules, rank_of};
+use super::node_ranking::{Grade, Preference, Rules, grade_of, rank_of, score_of};
 use super::tournament::CLOSED;
 use crate::class::Class;
 use crate::kernel::fit::{self, Fit};
@@ -103,9 +103,15 @@ impl Scan<'_> {
                 },
             );
         }
-        for (rank, &grade) in ranks.iter_mut().zip(&*grades) {
-            let open = rank_of(grade, *rank);
-            *rank = if grade == Fit::None { CLOSED } else { open };
+        let preference = Preference::Full;
+        for (rank, &fit) in ranks.iter_mut().zip(&*grades) {
+            let open = rank_of(Grade { fit, preference }, *rank);
+            *rank = if fit == Fit::None { CLOSED } else { open };
+        }
+        if pairing.flags.any(NodeFlags::LAST_RESORT) {
+            let rows = ranks.iter_mut().zip(pairing.nodes.flags);
+            let last = rows.filter(|(_, flags)| flags.any(NodeFlags::LAST_RESORT));
+            last.filter(|(rank, _)| **rank != CLOSED).for_each(|(rank, _)| *rank = put_last(*rank));
         }
     }
 
@@ -130,6 +136,12 @@ impl Scan<'_> {
         let (ordinal, at) = ((least >> 32) as u32, least as u32);
         Some(NodeStanding { rank, ordinal: Reverse(ordinal), row: first as u32 + at })
     }
+}
+
+/// The rank of a node that is a last resort, from the one it would have as ours.
+fn put_last(rank: i64) -> i64 {
+    let grade = Grade { preference: Preference::LastResort, ..grade_of(rank) };
+    rank_of(grade, score_of(rank))
 }
 
 /// Rows looked at together: their room is a small part of a core's first cache.

@@ -1,9 +1,9 @@
 //! Another configuration for a scheduler that keeps all it knows.
 //!
-//! Nothing of what the cluster said or what was decided depends on the configuration, with four
-//! exceptions, and those are derived again: the rankings of nodes, what queues say of groups of nodes
-//! and whom pods are spread from by default (both only where a plugin reads it), and the due and
-//! limits of queues. The stages and plugins themselves are replaced.
+//! Nothing of what the cluster said or what was decided depends on the configuration, with five
+//! exceptions, and those are derived again: the rankings of nodes, whose nodes are, what queues say of
+//! groups of nodes and whom pods are spread from by default (both only where a plugin reads it), and
+//! the due and limits of queues. The stages and plugins themselves are replaced.
 
 use bevy_ecs::entity::Entity;
 
@@ -14,7 +14,7 @@ use crate::evict::InfeasibleCache;
 use crate::place::Settings;
 use crate::policy::{Policies, SchedulerConfig};
 use crate::ranking::Rankings;
-use crate::world::{ActiveJobs, JobOverdue, Names, QueueDeserved, QueueTerms};
+use crate::world::{ActiveJobs, JobOverdue, Names, QueueDeserved, QueueTerms, Shards};
 
 /// The rules of the new configuration read what the scheduler has not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +42,9 @@ impl Scheduler {
         world.insert_resource(Rankings::default());
         world.insert_resource(InfeasibleCache::default());
         ingest::regroup_nodes(world, node_groups);
+        if world.resource_mut::<Shards>().set_setting(config.sharding.clone()) {
+            ingest::reshard(world);
+        }
         if spread != spreads {
             ingest::switch_default_spread(world);
         }

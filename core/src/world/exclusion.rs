@@ -11,6 +11,8 @@ pub enum Obstacle {
     None,
     /// The node object is not there.
     Absent,
+    /// The node is another scheduler's.
+    OtherShard,
     /// The node is marked unschedulable.
     Unschedulable,
     /// Node selector or required affinity does not match.
@@ -47,7 +49,8 @@ pub enum Obstacle {
 
 impl Obstacle {
     /// Every obstacle a node that exists may have, in the order they are reported.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
+        Self::OtherShard,
         Self::Unschedulable,
         Self::NodeAffinity,
         Self::Taint,
@@ -71,6 +74,7 @@ impl Obstacle {
         matches!(
             self,
             Self::Absent
+                | Self::OtherShard
                 | Self::Unschedulable
                 | Self::NodeAffinity
                 | Self::Taint
@@ -84,6 +88,7 @@ impl Obstacle {
         match self {
             Self::None => "open",
             Self::Absent => "gone",
+            Self::OtherShard => "of another scheduler's shard",
             Self::Unschedulable => "unschedulable",
             Self::NodeAffinity => "not matching the node selector or affinity",
             Self::Taint => "with a taint not tolerated",

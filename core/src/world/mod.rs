@@ -12,6 +12,7 @@ mod class_id;
 mod pod_counts;
 mod label_index;
 mod selector;
+mod shards;
 mod node;
 mod node_flags;
 mod task;
@@ -85,6 +86,8 @@ pub use rows::{
 };
 pub use selector::{Matcher, ToleranceSet};
 pub(crate) use set_aside::SetAside;
+pub use shards::NodeShare;
+pub(crate) use shards::Shards;
 pub use symbol::{Symbol, Symbols};
 pub use task::{
     Asked, Assumed, Assumption, Labels, LastTransaction, Membership, Observed, ReportedWait,

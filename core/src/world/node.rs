@@ -6,6 +6,7 @@ use bytemuck::TransparentWrapper;
 
 use super::node_flags::NodeFlags;
 use super::rows::{NodeContiguousItem, NodeReadOnlyContiguousItem};
+use super::shards::NodeShare;
 use super::symbol::Symbol;
 use super::volume::Attachments;
 use crate::delta::TaintEffect;
@@ -46,6 +47,8 @@ pub struct NodeRules {
     pub name: Option<Symbol>,
     /// Images it holds with their sizes in bytes, sorted by symbol.
     pub images: Vec<(Symbol, i64)>,
+    /// Whose it is, where several schedulers divide the cluster.
+    pub share: NodeShare,
 }
 
 impl NodeRules {

@@ -8,6 +8,7 @@ use std::ops::BitOr;
 use bevy_ecs::prelude::Component;
 
 use super::node::{NodeIdentity, NodeRules};
+use super::shards::NodeShare;
 use crate::delta::TaintEffect;
 use crate::resource::Lanes;
 
@@ -29,6 +30,10 @@ impl NodeFlags {
     pub const MOVING: Self = Self(16);
     /// Pods on it count for more than they ask for.
     pub const UNASKED: Self = Self(32);
+    /// It is another scheduler's.
+    pub const OTHERS: Self = Self(64);
+    /// It is another scheduler's, and ours as a last resort.
+    pub const LAST_RESORT: Self = Self(128);
 
     /// Those that change with the pods on the node.
     const ROOM: Self = Self(Self::MOVING.0 | Self::UNASKED.0);
@@ -58,7 +63,12 @@ impl NodeFlags {
         });
         let absent = Self::ABSENT.when(!identity.present);
         let unschedulable = Self::UNSCHEDULABLE.when(rules.unschedulable);
-        taints.fold(kept | absent | unschedulable, Self::bitor)
+        let share = match rules.share {
+            NodeShare::Own => Self::default(),
+            NodeShare::Others => Self::OTHERS,
+            NodeShare::LastResort => Self::LAST_RESORT,
+        };
+        taints.fold(kept | absent | unschedulable | share, Self::bitor)
     }
 
     /// With what follows from what is leaving it, held on it, and counted above what was asked for.

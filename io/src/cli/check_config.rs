@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use muster_core::config::{
     ActionConfig, ArgumentSpec, ArgumentValue, Arguments, EvictionMode, Gate, Gates, Persistence,
-    PipelineConfig, Tuning, argument,
+    PipelineConfig, Sharding, ShardingMode, Tuning, argument,
 };
 use muster_core::policy::{PluginConfig, Registry, SchedulerConfig, Support};
 
@@ -42,6 +42,7 @@ pub fn report(source_name: &str, parsed: &Parsed, out: &mut dyn Write) -> io::Re
     write_tiers(config, out)?;
     write_schedule(&config.tuning, out)?;
     write_pipeline(&config.pipeline, out)?;
+    write_sharding(config.sharding.as_ref(), out)?;
     write_list("Warnings", warnings, out)?;
     write_list("Notes", &advice::notes(config), out)
 }
@@ -164,6 +165,17 @@ fn write_pipeline(pipeline: &PipelineConfig, out: &mut dyn Write) -> io::Result<
         ),
     ];
     write_settings("Reservations", &lines, out)
+}
+
+/// Nothing where all nodes are ours, as they nearly always are.
+fn write_sharding(sharding: Option<&Sharding>, out: &mut dyn Write) -> io::Result<()> {
+    let Some(Sharding { shard, mode }) = sharding else { return Ok(()) };
+    let others = match mode {
+        ShardingMode::Hard => "hard: nodes of other shards are closed",
+        ShardingMode::Soft => "soft: nodes of other shards are the last resort",
+    };
+    let lines = [("mode", others.to_owned(), false), ("name", shard.to_string(), false)];
+    write_settings("Shard of nodes", &lines, out)
 }
 
 /// Keys with their values, and whether each is the default.

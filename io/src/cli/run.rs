@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use muster_core::config::ShardingMode;
 use muster_core::config::duration::parse_ms;
 use muster_core::policy::Registry;
 use tracing_subscriber::EnvFilter;
 
 use super::{CliError, Outcome, Threads};
+use crate::config::sharding::{self, ShardingOverride};
 use crate::config::{ConfigErrors, DEFAULT_TEXT, text_of};
 use crate::http::Topics;
 use crate::kube::lease::Terms;
@@ -53,6 +55,8 @@ pub struct RunArgs {
     election: ElectionArgs,
     #[command(flatten)]
     answers: AnswerArgs,
+    #[command(flatten)]
+    sharding: ShardingArgs,
     /// Calls a second
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
     kube_api_qps: u32,
@@ -124,6 +128,38 @@ struct AnswerArgs {
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1,
           default_missing_value = "true", require_equals = true)]
     enable_pprof: bool,
+}
+
+/// Which nodes are ours, where several schedulers divide the cluster by `NodeShard` objects.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_field_names, reason = "named after the flags")]
+struct ShardingArgs {
+    /// Use the nodes of our NodeShard alone (hard), those of others as a last resort (soft), or all
+    /// (none) [default: sharding.mode of the configuration, or none]
+    #[arg(long, value_name = "MODE", value_parser = sharding_mode)]
+    scheduler_sharding_mode: Option<GivenMode>,
+    /// Name of our NodeShard [default: sharding.name of the configuration, or volcano]
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    scheduler_sharding_name: Option<String>,
+}
+
+/// A mode as given; none says that all nodes are ours.
+#[derive(Clone, Copy, Debug)]
+struct GivenMode(Option<ShardingMode>);
+
+fn sharding_mode(text: &str) -> Result<GivenMode, String> {
+    let mode = sharding::parse_mode(text);
+    mode.map(GivenMode).map_err(|expected| format!("expected {expected}"))
+}
+
+impl ShardingArgs {
+    /// The flags, over what the configuration says.
+    fn over(&self) -> ShardingOverride {
+        ShardingOverride {
+            mode: self.scheduler_sharding_mode.map(|given| given.0),
+            name: self.scheduler_sharding_name.as_deref().map(Into::into),
+        }
+    }
 }
 
 /// Flags of Volcano's scheduler that mean nothing here, so that a Deployment need not be rewritten.
@@ -234,6 +270,7 @@ fn options(args: &RunArgs) -> Result<Options, CliError> {
         master: args.master.clone(),
         scheduler_names: args.scheduler_name.clone(),
         config_file: args.scheduler_conf.clone(),
+        sharding: args.sharding.over(),
         period: args.schedule_period,
         lease,
         listen: listen(&args.answers),

@@ -23,6 +23,7 @@ mod actions;
 mod tiers;
 mod schedule;
 mod pipeline;
+pub mod sharding;
 mod metrics;
 #[cfg(test)]
 mod tests;
@@ -58,8 +59,8 @@ tiers:
 ";
 
 /// The sections of the file.
-const SECTIONS: [&str; 6] =
-    ["actions", "tiers", "configurations", "metrics", "schedule", "pipeline"];
+const SECTIONS: [&str; 7] =
+    ["actions", "tiers", "configurations", "metrics", "schedule", "pipeline", "sharding"];
 
 /// A configuration that was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,7 +140,8 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> SchedulerConfig {
     let pipeline = find("pipeline")
         .map(|(node, field)| pipeline::read(reader, node, field))
         .unwrap_or_default();
-    SchedulerConfig { actions, tiers, tuning, pipeline }
+    let sharding = find("sharding").and_then(|(node, field)| sharding::read(reader, node, field));
+    SchedulerConfig { actions, tiers, tuning, pipeline, sharding }
 }
 
 fn syntax_errors(source_name: &str, error: &serde_saphyr::Error) -> ConfigErrors {

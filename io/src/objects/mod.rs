@@ -22,6 +22,7 @@ macro_rules! kinds { ($with:ident) => { $with! {
         PodGroup              ("podgroups.scheduling.volcano.sh"   ["v1beta1"]  Namespaced Optional)
         Queue                 ("queues.scheduling.volcano.sh"      ["v1beta1"]  Cluster    Optional)
         HyperNode             ("hypernodes.topology.volcano.sh"    ["v1alpha1"] Cluster    Optional)
+        NodeShard             ("nodeshards.shard.volcano.sh"       ["v1alpha1"] Cluster    Optional)
         PriorityClass         ("priorityclasses.scheduling.k8s.io" ["v1"]       Cluster    Optional)
         Namespace             ("namespaces"                        ["v1"]       Cluster    Optional)
         PodDisruptionBudget   ("poddisruptionbudgets.policy"       ["v1"]       Namespaced Optional)
@@ -59,6 +60,7 @@ mod podgroup;
 mod queue;
 mod quota;
 mod hypernode;
+mod node_shard;
 mod priority_class;
 mod volume;
 mod disruption_budget;
@@ -77,6 +79,7 @@ pub(crate) use json::drop_nulls;
 pub use kind::{ObjectKind, Presence, Scope};
 pub use metadata::{Metadata, OwnerReference};
 pub use node::{Node, NodeImage, NodeSpec, NodeStatus, Taint};
+pub use node_shard::{NodeShard, NodeShardSpec, NodeShardStatus};
 pub(crate) use object::Decode;
 pub use object::Object;
 pub use pod::{

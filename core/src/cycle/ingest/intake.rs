@@ -19,7 +19,7 @@ use crate::policy::Policies;
 use crate::resource::ResourceVec;
 use crate::world::{
     Catalog, Cluster, Directory, JobKey, JobSpec, Names, NodeRules, NodeTaint, PodSets, QueueSpec,
-    Quotas, SetAside, Symbols,
+    Quotas, SetAside, Shards, Symbols,
 };
 
 /// Everything the second pass reads and writes.
@@ -32,6 +32,7 @@ pub(super) struct Intake<'w, 's> {
     pub(super) interpod: ResMut<'w, SelectorRegistry>,
     pub(super) names: ResMut<'w, Names>,
     pub(super) priority_classes: ResMut<'w, Catalog<PriorityClassFacts>>,
+    pub(super) shards: ResMut<'w, Shards>,
     pub(super) quotas: ResMut<'w, Quotas>,
     pub(super) pod_sets: ResMut<'w, PodSets>,
     pub(super) policies: Res<'w, Policies>,
@@ -102,6 +103,10 @@ impl Intake<'_, '_> {
             Facts::StorageCapacity(facts) => {
                 self.storage_capacity(&facts.key.clone(), Some(*facts));
             }
+            Facts::NodeShard(facts) => {
+                self.shards.set(*facts);
+                self.dirty.shards = true;
+            }
             Facts::Quota(facts) => self.quotas.of.set(*facts),
             Facts::DisruptionBudget(facts) => self.budget(*facts),
             Facts::PodSet(facts) => self.pod_set(*facts),
@@ -128,6 +133,10 @@ impl Intake<'_, '_> {
             ObjectRef::CsiNode(name) => self.csi_node(name, None),
             ObjectRef::CsiDriver(name) => self.csi_driver(name, None),
             ObjectRef::StorageCapacity(key) => self.storage_capacity(key, None),
+            ObjectRef::NodeShard(name) => {
+                self.shards.remove(name);
+                self.dirty.shards = true;
+            }
             ObjectRef::Quota(key) => drop(self.quotas.of.remove(key)),
             ObjectRef::DisruptionBudget(key) => self.budget_gone(key),
             ObjectRef::PodSet(set) => self.pod_set_gone(set),
@@ -176,7 +185,8 @@ impl Intake<'_, '_> {
         let mut images: Vec<_> = images.map(|(name, size)| (symbols.intern(name), *size)).collect();
         images.sort_unstable();
         images.dedup_by_key(|image| image.0);
-        NodeRules { labels, taints, unschedulable: facts.unschedulable, name, images }
+        let share = self.shards.share(&facts.name);
+        NodeRules { labels, taints, unschedulable: facts.unschedulable, name, images, share }
     }
 
     fn node_gone(&mut self, name: &Name) {

@@ -8,6 +8,7 @@ mod spawn;
 mod intake;
 mod pods;
 mod volumes;
+mod shards;
 mod domains;
 mod groups;
 mod selectors;
@@ -44,6 +45,8 @@ pub(crate) struct Dirty {
     pub(crate) namespaces: bool,
     /// Priority classes changed.
     pub(crate) priorities: bool,
+    /// Shards of nodes came, went or changed.
+    pub(crate) shards: bool,
     /// Volumes that may be had, or who holds them, changed.
     pub(crate) volumes: bool,
     /// Claims whose pods need another look at them.
@@ -66,6 +69,12 @@ pub(crate) fn init(world: &mut World) {
 pub(crate) fn give_up_assumptions(world: &mut World) {
     let run = world.run_system_cached(pods::give_up);
     debug_assert!(run.is_ok(), "the parameters are resources and queries that always exist");
+}
+
+/// Another setting says which nodes are ours.
+pub(crate) fn reshard(world: &mut World) {
+    world.resource_mut::<Dirty>().shards = true;
+    sweep::sweep(world);
 }
 
 /// Drains the inbox.

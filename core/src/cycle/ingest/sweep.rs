@@ -8,7 +8,7 @@ use bevy_ecs::prelude::World;
 use super::intake::Intake;
 use super::pods::resolve_priority;
 use super::spawn::ROOT_QUEUE;
-use super::{Dirty, default_spread, domains, groups, selectors, volumes};
+use super::{Dirty, default_spread, domains, groups, selectors, shards, volumes};
 use crate::class::Classes;
 use crate::delta::ObjectRef;
 use crate::evict::InfeasibleCache;
@@ -22,6 +22,9 @@ use crate::world::{
 
 pub(super) fn sweep(world: &mut World) {
     let mut dirty = std::mem::take(&mut *world.resource_mut::<Dirty>());
+    if dirty.shards {
+        shards::settle(world, &mut dirty);
+    }
     if dirty.priorities {
         let run = world.run_system_cached(resolve_priorities);
         debug_assert!(run.is_ok(), "the parameters are resources and queries that always exist");

@@ -273,6 +273,7 @@ mod tests {
             tiers: Vec::new(),
             tuning: Tuning::default(),
             pipeline: PipelineConfig::default(),
+            sharding: None,
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
         let mut scheduler = Scheduler::new(&config, Arc::new(pool));

@@ -74,6 +74,9 @@ impl ApiCalls {
             Call::Report(Report::Queue { queue, report }) => {
                 self.report_queue(&queue, &report).await;
             }
+            Call::Report(Report::Shard { shard, report }) => {
+                self.report_shard(&shard, &report).await;
+            }
         }
     }
 

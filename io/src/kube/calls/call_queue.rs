@@ -37,6 +37,8 @@ fn hold(report: &Report) -> Duration {
         Report::Wait { .. } | Report::Queue { .. } => 1_000,
         // Controllers make pods when a group is admitted.
         Report::Group { .. } => 250,
+        // Another scheduler waits for the nodes we let go.
+        Report::Shard { .. } => 0,
     })
 }
 

@@ -42,6 +42,7 @@ fn say_report(report: &Report) {
         Report::Group { group, phase, .. } => {
             debug!(%group, ?phase, "would write the status of the PodGroup");
         }
+        Report::Shard { shard, .. } => debug!(%shard, "would write the status of the shard"),
         Report::Queue { queue, .. } => debug!(%queue, "would write the status of the queue"),
     }
 }

@@ -3,7 +3,7 @@
 //! Files stand in the order a call passes them. `call_queue` keeps calls about one object in order and
 //! holds reports back for a moment, so that several become one; `dispatcher` starts them, or `dry_run`
 //! logs them instead; `api` knows the way of each kind; `bind`, `claim`, `evict`, `pod_status`,
-//! `group_status`, `queue_status` and `event` know what its requests look like; `client` sends these,
+//! `group_status`, `queue_status`, `shard_status` and `event` know what its requests look like; `client` sends these,
 //! with `verify`, `failure` and `rate_limit` below it.
 
 mod call_queue;
@@ -16,6 +16,7 @@ mod evict;
 mod pod_status;
 mod group_status;
 mod queue_status;
+mod shard_status;
 pub(crate) mod event;
 mod client;
 mod verify;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 use muster_core::delta::{AnnotatedNode, GroupPhase};
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::intent::{Intent, Ruling};
-use muster_core::status::{GroupReport, QueueReport, WaitReport};
+use muster_core::status::{GroupReport, QueueReport, ShardReport, WaitReport};
 
 /// A call to the API server.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +49,7 @@ impl Call {
             }
             Self::Report(Report::Group { group, .. }) => Subject::Group(group.clone()),
             Self::Report(Report::Queue { queue, .. }) => Subject::Queue(queue.clone()),
+            Self::Report(Report::Shard { shard, .. }) => Subject::Shard(shard.clone()),
         }
     }
 }
@@ -61,6 +63,8 @@ pub(crate) enum Subject {
     Group(ObjectKey),
     /// A queue.
     Queue(Name),
+    /// Our shard of nodes.
+    Shard(Name),
 }
 
 /// A pod as calls name it; prints as its key.
@@ -147,6 +151,13 @@ pub(crate) enum Report {
         /// Its status.
         report: Box<QueueReport>,
     },
+    /// Status of our shard of nodes.
+    Shard {
+        /// The shard.
+        shard: Name,
+        /// Its status.
+        report: Box<ShardReport>,
+    },
 }
 
 /// The calls of a cycle, in order. Claims go with the bind of their pod, which they come before.
@@ -175,6 +186,7 @@ pub(crate) fn calls(intents: Vec<Intent>) -> Vec<Call> {
                 Call::Report(Report::Group { group, phase, report })
             }
             Intent::QueueStatus { queue, report } => Call::Report(Report::Queue { queue, report }),
+            Intent::ShardStatus { shard, report } => Call::Report(Report::Shard { shard, report }),
         });
     }
     calls

@@ -4,11 +4,11 @@ use muster_core::delta::{AnnotatedNode, ClusterDelta, GroupPhase};
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::intent::Intent;
 use muster_core::resource::Format;
-use muster_core::status::{Condition, ConditionKind, GroupReport, QueueReport};
+use muster_core::status::{Condition, ConditionKind, GroupReport, QueueReport, ShardReport};
 
 use super::Cluster;
 use crate::objects::translate::annotate;
-use crate::objects::{ObjectKind, Pod, PodGroupCondition, Scalar};
+use crate::objects::{NodeShardStatus, ObjectKind, Pod, PodGroupCondition, Scalar};
 use crate::objects::{phase_text, state_text};
 
 impl Cluster {
@@ -31,6 +31,7 @@ impl Cluster {
                     self.write_group(group, *phase, report);
                 }
                 Intent::QueueStatus { queue, report } => self.write_queue(queue, report),
+                Intent::ShardStatus { shard, report } => self.write_shard(shard, report),
                 // The report has the scheduler's own words on every pod that waits.
                 Intent::Unscheduled { .. } => {}
             }
@@ -131,6 +132,18 @@ impl Cluster {
             status.phase = phase;
             self.touch(ObjectKind::PodGroup, key);
         }
+    }
+
+    fn write_shard(&mut self, name: &Name, report: &ShardReport) {
+        let Some(shard) = self.store.shard_mut(name) else { return };
+        let texts = |names: &[Name]| names.iter().map(ToString::to_string).collect();
+        shard.status = NodeShardStatus {
+            nodes_in_use: texts(&report.in_use),
+            nodes_to_add: texts(&report.to_add),
+            nodes_to_remove: texts(&report.to_remove),
+        };
+        let key = ObjectKind::NodeShard.key(None, name);
+        self.touch(ObjectKind::NodeShard, &key);
     }
 
     /// A queue's state belongs to its controller: it is written only where there is none yet.

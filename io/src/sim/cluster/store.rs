@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use muster_core::ids::ObjectKey;
 
 use crate::objects::{
-    Metadata, Node, Object, ObjectKind, PersistentVolume, PersistentVolumeClaim, Pod, PodGroup,
-    Queue, StorageClass,
+    Metadata, Node, NodeShard, Object, ObjectKind, PersistentVolume, PersistentVolumeClaim, Pod,
+    PodGroup, Queue, StorageClass,
 };
 
 use crate::objects::translate::keep_reservation;
@@ -62,6 +62,14 @@ impl Store {
     pub(super) fn group_mut(&mut self, key: &ObjectKey) -> Option<&mut PodGroup> {
         match self.by_kind.get_mut(&ObjectKind::PodGroup)?.get_mut(key) {
             Some(Object::PodGroup(group)) => Some(group),
+            _ => None,
+        }
+    }
+
+    pub(super) fn shard_mut(&mut self, name: &str) -> Option<&mut NodeShard> {
+        let key = ObjectKind::NodeShard.key(None, name);
+        match self.by_kind.get_mut(&ObjectKind::NodeShard)?.get_mut(&key) {
+            Some(Object::NodeShard(shard)) => Some(shard),
             _ => None,
         }
     }

@@ -101,7 +101,7 @@ fn names_that_never_exist_are_refused() {
              nothing to delete",
             "f.yaml:6: document 1: spec.timeline[0].delete[1].kind: \"Nod\" is not a kind of \
              object; did you mean Node? (expected one of Node, Pod, PodGroup, Queue, HyperNode, \
-             PriorityClass, Namespace, PodDisruptionBudget, ResourceQuota, PersistentVolume, \
+             NodeShard, PriorityClass, Namespace, PodDisruptionBudget, ResourceQuota, PersistentVolume, \
              PersistentVolumeClaim, StorageClass, CSINode, CSIDriver, CSIStorageCapacity, Service, \
              ReplicationController, ReplicaSet, StatefulSet, Numatopology)",
             "f.yaml:7: document 1: spec.timeline[0].failBind[0].pod: pod default/p1 never exists; \
