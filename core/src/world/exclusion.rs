@@ -41,13 +41,17 @@ pub enum Obstacle {
     NodeGroupLimit,
     /// What is idle there is kept for tasks that ask for scarce resources.
     Proportional,
+    /// More of its cpu is in use than is allowed.
+    CpuLoad,
+    /// More of its memory is in use than is allowed.
+    MemoryLoad,
     /// A rule of a plugin beyond the built-in ones.
     Other,
 }
 
 impl Obstacle {
     /// Every obstacle a node that exists may have, in the order they are reported.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Unschedulable,
         Self::NodeAffinity,
         Self::Taint,
@@ -63,6 +67,8 @@ impl Obstacle {
         Self::NodeGroup,
         Self::NodeGroupLimit,
         Self::Proportional,
+        Self::CpuLoad,
+        Self::MemoryLoad,
         Self::Other,
     ];
 
@@ -76,6 +82,8 @@ impl Obstacle {
                 | Self::Taint
                 | Self::VolumeZone
                 | Self::NodeGroup
+                | Self::CpuLoad
+                | Self::MemoryLoad
         )
     }
 
@@ -99,6 +107,8 @@ impl Obstacle {
             Self::NodeGroup => "in no node group of its queue",
             Self::NodeGroupLimit => "in a node group of which its queue has enough",
             Self::Proportional => "kept for pods that ask for scarce resources",
+            Self::CpuLoad => "whose cpu load is too high",
+            Self::MemoryLoad => "whose memory load is too high",
             Self::Other => "excluded by a plugin",
         }
     }

@@ -8,6 +8,7 @@ mod spawn;
 mod intake;
 mod pods;
 mod volumes;
+mod loads;
 mod domains;
 mod groups;
 mod selectors;
@@ -46,6 +47,8 @@ pub(crate) struct Dirty {
     pub(crate) priorities: bool,
     /// Volumes that may be had, or who holds them, changed.
     pub(crate) volumes: bool,
+    /// Loads of nodes were measured.
+    pub(crate) loads: bool,
     /// Claims whose pods need another look at them.
     pub(crate) claims: std::collections::BTreeSet<crate::ids::ObjectKey>,
     /// Services and controllers that came, changed or went, by namespace.
