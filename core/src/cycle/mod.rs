@@ -1,7 +1,8 @@
 //! One cycle, a file a stage, in running order.
 //!
-//! `ingest` takes in what happened, `age` forgets loads that are too old, `expire` ends what has waited too long, `stale` gives up reservations that cannot be kept, `shares` divides
-//! the cluster among the queues, `overdue` marks who has waited too long, the configured actions decide,
+//! `ingest` takes in what happened, `age` forgets loads that are too old, `expire` ends what has waited
+//! too long, `stale` gives up reservations that cannot be kept, `shares` divides the cluster among the
+//! queues, `overdue` marks who has waited too long, the configured actions decide,
 //! and `reflect` says how things stand. The `actions` line of the configuration
 //! builds the schedule; stages are data, not code.
 

@@ -1,3 +1,5 @@
+//! Every source by recorded answers of its own, from a server that gives them over HTTP.
+
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;

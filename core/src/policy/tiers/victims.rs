@@ -105,8 +105,9 @@ impl Policies {
     }
 
     /// Who is to leave its node: what the plugins of a tier name, taken together; the first tier that names
-    /// any candidate decides. Of those asked at intervals only they are asked that are `due`. Of those only they go whom every guard, of whatever tier, lets go. What
-    /// guards refuse is refused: no later tier is asked in its stead.
+    /// any candidate decides. Of plugins that are asked at intervals only those are asked that are `due`. Of
+    /// whom they name only they go whom every guard, of whatever tier, lets go. What guards refuse is
+    /// refused: no later tier is asked in its stead.
     pub fn victim_tasks(
         &self,
         cluster: &Cluster<'_, '_>,

@@ -1,3 +1,5 @@
+//! Which nodes are idle and overloaded, and who leaves.
+
 use super::*;
 use crate::config::Arguments;
 use crate::delta::QosClass;

@@ -1,3 +1,5 @@
+//! What is left of a node, what pods are taken to use, and where that is a risk.
+
 use super::*;
 use crate::config::{ArgumentValue, Arguments};
 use crate::policy::testing::{Bed, build};
