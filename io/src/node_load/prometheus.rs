@@ -95,13 +95,9 @@ fn node_of(labels: &BTreeMap<String, String>) -> Option<String> {
 
 /// A text as part of a query of an address.
 fn percent_encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len() * 2);
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
+    let byte = |byte: u8| {
+        let plain = byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+        if plain { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+    };
+    text.bytes().map(byte).collect()
 }

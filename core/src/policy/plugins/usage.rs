@@ -79,8 +79,8 @@ struct Estimator {
 /// A ratio of one.
 const ONE: i64 = 1_000_000;
 
-/// The largest factor, so that products of all ratios and any amount stay far inside 128 bits.
-const FACTOR_MAX: f64 = 1e9;
+/// The largest factor, so that products with any amount stay inside 128 bits.
+const FACTOR_MAX: f64 = 1e3;
 
 /// Largest weight of a resource: sums of products stay far inside the range of an integer.
 const WEIGHT_MAX: i64 = 1_000_000;
@@ -111,7 +111,7 @@ impl Estimator {
             + (limit - request) * i128::from(self.burst_ratio);
         let one = i128::from(ONE);
         let spoken = (calm / one * factor / one).clamp(0, limit);
-        let silent = i128::from(pods.silent) * i128::from(self.silent[at]) * factor / one;
+        let silent = i128::from(pods.silent) * i128::from(self.silent[at].max(0)) * factor / one;
         i64::try_from(spoken + silent).unwrap_or(i64::MAX)
     }
 }
