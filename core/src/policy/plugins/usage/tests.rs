@@ -54,7 +54,7 @@ fn pods_count_by_a_part_of_what_they_ask_for_and_may_use() {
     let silent = Unmeasured { silent: 3, ..Unmeasured::NONE };
     assert_eq!(estimator.estimate(&silent, 0, 2 * ONE), 600);
     assert_eq!(estimator.estimate(&silent, 1, ONE), 3 << 20);
-    let huge = Unmeasured { requests: [i64::MAX; 2], limits: [i64::MAX; 2], silent: 1 << 40 };
+    let huge = Unmeasured { requests: [i64::MAX; 2], limits: [i64::MAX; 2], silent: 1 << 20 };
     let vast = Estimator { silent: [i64::MAX; 2], ..estimator };
     assert_eq!(vast.estimate(&huge, 1, 1_000 * ONE), i64::MAX);
 }
