@@ -5,6 +5,7 @@
 
 use muster_core::delta::{
     ClusterDelta, Constraints, GroupPhase, NodeFacts, ObjectRef, Ownership, PodFacts, PodPhase,
+    QosClass,
 };
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::{Quantity, ResourceList};
@@ -241,6 +242,7 @@ pub fn node(index: usize) -> ClusterDelta {
             ("pods", pods),
             ("nvidia.com/gpu", gpus),
         ]),
+        capacity: [None; 2],
         images: Vec::new(),
     })
 }
@@ -301,6 +303,7 @@ impl Pod<'_> {
             preempts: None,
             cooldown_ms: 0,
             request: self.request.clone(),
+            qos: QosClass::Burstable,
             constraints: Constraints::default(),
             claims: Vec::new(),
             labels: vec![("app".into(), self.gang.clone()), ("role".into(), "worker".into())],

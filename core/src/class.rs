@@ -8,10 +8,10 @@ use rustc_hash::FxBuildHasher;
 
 use crate::delta::{Constraints, StrategyWish};
 use crate::interpod::{InterPodRules, SelectorId, SelectorRegistry};
-use crate::resource::ResourceVec;
+use crate::resource::{Dim, ResourceVec};
 use crate::world::{
     Asked, ClassId, GroupRuleId, Matcher, Reads, Request, Symbol, Symbols, ToleranceSet,
-    VolumeNeeds, VolumeRules,
+    Unmeasured, VolumeNeeds, VolumeRules,
 };
 
 /// What all tasks of a class have in common, compiled for matching.
@@ -117,7 +117,12 @@ impl Classes {
         let Asks { request, constraints, group_rule, matched, volumes, default_spread } =
             &origin.asks;
         let counted_by = interpod.counted_by(&learned, matched);
-        let asked = Asked { amounts: request.clone(), unasked: constraints.unasked, counted_by };
+        let asked = Asked {
+            amounts: request.clone(),
+            unasked: constraints.unasked,
+            unmeasured: self.unmeasured(request, constraints.limits),
+            counted_by,
+        };
         self.list[id.0 as usize] = Some(Box::new(Class {
             request: request.clone(),
             asked: asked.into(),
@@ -140,6 +145,14 @@ impl Classes {
         }));
         self.by_origin.insert(origin, id);
         id
+    }
+
+    /// What a pod counts for until it is in a measurement, where a rule reads loads.
+    fn unmeasured(&self, request: &ResourceVec, limits: [i64; 2]) -> Unmeasured {
+        if !self.reads.load {
+            return Unmeasured::NONE;
+        }
+        Unmeasured::of([Dim::CPU, Dim::MEMORY].map(|dim| request.get(dim)), limits)
     }
 
     /// The class of the same tasks, once they match other selectors.

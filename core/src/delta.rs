@@ -5,6 +5,7 @@
 
 mod requirement;
 mod node;
+mod load;
 mod pod;
 mod interpod;
 mod podgroup;
@@ -24,9 +25,11 @@ pub use interpod::{
     Heed, HostPort, InterPodFacts, InterPodTerm, NamespaceFacts, PodSelector, Protocol,
     SelectorPart, Spread, Unmet,
 };
+pub use load::{MeasuredUsage, NodeLoadFacts};
 pub use node::{NodeFacts, Taint, TaintEffect};
 pub use pod::{
-    AnnotatedNode, Constraints, Ownership, Packing, PodFacts, PodPhase, StrategyWish, Toleration,
+    AnnotatedNode, Constraints, Ownership, Packing, PodFacts, PodPhase, QosClass, StrategyWish,
+    Toleration,
 };
 pub use podgroup::{
     GroupPhase, PodGroupFacts, SubGroupPolicy, TierRef, TopologyMode, TopologyWish,
@@ -159,6 +162,8 @@ macro_rules! objects {
 objects! {
     /// A node.
     Node(NodeFacts boxed), name: Name, "Node ";
+    /// How much of a node is in use.
+    NodeLoad(NodeLoadFacts boxed), node: Name, "NodeMetrics ";
     /// A pod.
     Pod(PodFacts boxed), key: ObjectKey, "Pod ";
     /// A PodGroup.

@@ -8,8 +8,8 @@ use std::borrow::Borrow;
 
 use crate::delta::{
     ClusterDelta, Constraints, DomainFacts, DomainMember, GroupPhase, NodeFacts, NodeGroupFacts,
-    Ownership, PodFacts, PodGroupFacts, PodPhase, PreemptionPolicy, PriorityClassFacts, QueueFacts,
-    TierRef, TopologyMode, TopologyWish,
+    Ownership, PodFacts, PodGroupFacts, PodPhase, PreemptionPolicy, PriorityClassFacts, QosClass,
+    QueueFacts, TierRef, TopologyMode, TopologyWish,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::{Quantity, ResourceList};
@@ -74,6 +74,7 @@ pub fn node(name: &str) -> Built<NodeFacts> {
         taints: Vec::new(),
         unschedulable: false,
         allocatable: amounts([("pods", 110)]),
+        capacity: [None; 2],
         images: Vec::new(),
     })
 }
@@ -111,6 +112,7 @@ pub fn pod(name: &str) -> Built<PodFacts> {
         preempts: None,
         cooldown_ms: 0,
         request: amounts([("pods", 1)]),
+        qos: QosClass::Burstable,
         constraints: Constraints::default(),
         claims: Vec::new(),
         inline_drivers: Vec::new(),

@@ -10,6 +10,7 @@ pub mod config;
 pub mod sim;
 pub mod kube;
 mod metrics;
+mod node_load;
 pub mod run;
 pub mod http;
 pub mod cli;

@@ -77,6 +77,8 @@ pub(crate) struct Metrics {
     ledger_faults: Counter,
     watch_events: Family<Label, Counter>,
     watch_failures: Family<Label, Counter>,
+    load_nodes: Gauge,
+    load_failures: Counter,
     leader: Gauge,
     ready: Gauge,
     config: Family<Labels, Gauge>,
@@ -113,6 +115,8 @@ impl Metrics {
             ledger_faults: Counter::default(),
             watch_events: Family::default(),
             watch_failures: Family::default(),
+            load_nodes: Gauge::default(),
+            load_failures: Counter::default(),
             leader: Gauge::default(),
             ready: Gauge::default(),
             config: Family::default(),
@@ -174,6 +178,10 @@ impl Metrics {
         all.register("ledger_faults", help, self.ledger_faults.clone());
         all.register("watch_events", "Events heard, by kind", self.watch_events.clone());
         all.register("watch_failures", "Watches that broke", self.watch_failures.clone());
+        let help = "Nodes whose load was read last";
+        all.register("load_nodes", help, self.load_nodes.clone());
+        let help = "Readings of the load of nodes that failed";
+        all.register("load_failures", help, self.load_failures.clone());
         all.register("leader", "1 while this process decides", self.leader.clone());
         all.register("ready", "1 once all first lists were read", self.ready.clone());
         let help = "1 for the configuration in force, by a hash of its text";
@@ -284,6 +292,14 @@ impl Metrics {
 
     pub(crate) fn watch_failed(&self, kind: ObjectKind) {
         self.watch_failures.get_or_create(&[("kind", kind.name())]).inc();
+    }
+
+    pub(crate) fn loads_read(&self, nodes: usize) {
+        self.load_nodes.set(nodes as i64);
+    }
+
+    pub(crate) fn load_failed(&self) {
+        self.load_failures.inc();
     }
 
     pub(crate) fn leads(&self, leads: bool) {

@@ -279,8 +279,9 @@ impl Loop {
         }
         self.period = self.given_period.unwrap_or(Duration::from_millis(tuning.period_ms));
         self.services.api.set_eviction(tuning.eviction);
+        self.services.read_loads_from(parsed.load_source.clone());
         self.services.metrics.config(hash);
-        for warning in &parsed.warnings {
+        for warning in parsed.warnings.iter().chain(&parsed.missing_load_source()) {
             warn!("configuration: {warning}");
         }
         info!(hash = format!("{hash:016x}"), "a new configuration is in force");

@@ -4,6 +4,7 @@
 //! which knows it.
 
 use super::duration;
+use crate::resource::Quantity;
 
 /// One argument.
 #[derive(Debug, PartialEq, Eq)]
@@ -70,6 +71,31 @@ impl ArgumentKind {
             Self::FloatFrom(least) => number >= least as f64,
             Self::Fraction => (0.0..=1.0).contains(&number),
             _ => true,
+        }
+    }
+}
+
+/// What amounts of a resource are counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AmountScale {
+    /// Thousandths of a core; a bare number is such.
+    MilliCpu,
+    /// Bytes; a bare number is mebibytes.
+    Bytes,
+}
+
+impl AmountScale {
+    fn of(self, quantity: Quantity) -> i64 {
+        match self {
+            Self::MilliCpu => quantity.milli_ceil(),
+            Self::Bytes => quantity.units_ceil(),
+        }
+    }
+
+    fn count(self, bare: i64) -> i64 {
+        match self {
+            Self::MilliCpu => bare,
+            Self::Bytes => bare.saturating_mul(1 << 20),
         }
     }
 }
@@ -222,6 +248,41 @@ impl<'a> Values<'a> {
             ArgumentValue::Text(text) => Some(text.as_str()),
             _ => None,
         })
+    }
+
+    /// The maps of a list, their entries over their own defaults.
+    pub fn maps(&self, key: &str) -> impl Iterator<Item = Self> {
+        let ArgumentKind::List(ArgumentKind::Map(specs)) = self.spec(key).kind else {
+            panic!("argument {key:?} of {} is no list of maps", self.owner)
+        };
+        let items = match self.given.get(key) {
+            Some(ArgumentValue::List(items)) => items.as_slice(),
+            _ => &[],
+        };
+        let owner = self.owner;
+        items.iter().map(move |item| {
+            let given = match item {
+                ArgumentValue::Map(entries) => entries,
+                _ => Arguments::NONE,
+            };
+            Self { owner, specs, given }
+        })
+    }
+
+    /// An amount: a whole number as it stands, of a text the quantity in thousandths or units.
+    pub fn amount(&self, key: &str, scale: AmountScale) -> i64 {
+        let spec = self.spec(key);
+        let quantity = |text: &str| text.parse::<Quantity>().ok().map(|one| scale.of(one));
+        let given = match self.given.get(key) {
+            Some(ArgumentValue::Int(count)) => Some(scale.count(*count)),
+            Some(ArgumentValue::Text(text)) => quantity(text),
+            _ => None,
+        };
+        let default = || match spec.default.parse() {
+            Ok(count) => Some(scale.count(count)),
+            Err(_) => quantity(spec.default),
+        };
+        given.or_else(default).unwrap_or_else(|| self.no_default(key, "an amount"))
     }
 
     /// A length of time in milliseconds; none where nothing is given and nothing holds by default.

@@ -12,7 +12,9 @@ pub mod duration;
 pub use action::{
     ACTIONS, ActionConfig, ActionKind, ActionSpec, EvictPurpose, GANG_AWARE_KEY, GangAware,
 };
-pub use argument::{ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, Values, arg, argument};
+pub use argument::{
+    AmountScale, ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, Values, arg, argument,
+};
 
 /// A switch per extension point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

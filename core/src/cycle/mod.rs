@@ -1,11 +1,13 @@
 //! One cycle, a file a stage, in running order.
 //!
-//! `ingest` takes in what happened, `expire` ends what has waited too long, `stale` gives up reservations that cannot be kept, `shares` divides
-//! the cluster among the queues, `overdue` marks who has waited too long, the configured actions decide,
+//! `ingest` takes in what happened, `age` forgets loads that are too old, `expire` ends what has waited
+//! too long, `stale` gives up reservations that cannot be kept, `shares` divides the cluster among the
+//! queues, `overdue` marks who has waited too long, the configured actions decide,
 //! and `reflect` says how things stand. The `actions` line of the configuration
 //! builds the schedule; stages are data, not code.
 
 pub(crate) mod ingest;
+mod age;
 mod expire;
 mod stale;
 mod shares;
@@ -45,8 +47,15 @@ struct Cycle;
 pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
     let mut schedule = Schedule::new(Cycle);
     schedule.set_executor(SingleThreadedExecutor::new());
-    let opening =
-        (ingest::ingest, expire::expire, stale::release, shares::apportion, overdue::mark).chain();
+    let opening = (
+        ingest::ingest,
+        age::age,
+        expire::expire,
+        stale::release,
+        shares::apportion,
+        overdue::mark,
+    )
+        .chain();
     schedule.add_systems((opening, lap("ingest")).chain().in_set(Stage(0)));
     for (at, action) in config.actions.iter().enumerate() {
         let stage = Stage(at + 1);

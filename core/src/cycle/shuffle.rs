@@ -8,24 +8,49 @@
 
 use crate::evict::{self, EvictLimits};
 use crate::place::Session;
-use crate::policy::Point;
 use crate::statement::{Grounds, Statement};
 
 /// The action with its arguments.
 pub(super) fn shuffle(limits: EvictLimits) -> impl FnMut(Session<'_, '_>) {
     move |mut session: Session<'_, '_>| {
-        // Without anybody who could name them, nobody is looked at.
-        if session.policies.is_asked(Point::VictimTasks) {
-            send_off(&mut session, &limits);
+        // Without anybody who could name them now, nobody is looked at.
+        if let Some(due) = due_plugins(&mut session) {
+            send_off(&mut session, &limits, &due);
         }
     }
 }
 
-fn send_off(session: &mut Session<'_, '_>, limits: &EvictLimits) {
+/// Plugins whose interval has passed; none if there is nobody to ask at all. For the others a cycle comes
+/// when theirs has.
+fn due_plugins(session: &mut Session<'_, '_>) -> Option<Vec<&'static str>> {
+    let now = session.now.0;
+    let plugins: Vec<_> = session.policies.victim_rounds().collect();
+    let (mut due, mut asked) = (Vec::new(), false);
+    for (name, interval) in plugins {
+        let Some(interval) = interval else {
+            asked = true;
+            continue;
+        };
+        let next = session.cluster.rounds.next(name, interval, now);
+        if next <= now {
+            due.push(name);
+        } else {
+            session.wake_at(Some(next));
+        }
+    }
+    (asked || !due.is_empty()).then_some(due)
+}
+
+fn send_off(session: &mut Session<'_, '_>, limits: &EvictLimits, due: &[&'static str]) {
     let candidates = evict::movable(session, limits);
     let now = session.now.0;
-    let moves = session.policies.victim_tasks(&session.cluster, now, &candidates);
+    let moves = session.policies.victim_tasks(&session.cluster, now, due, &candidates);
     session.wake_at(moves.again);
+    for name in moves.rounds {
+        session.cluster.rounds.note(name, now);
+    }
+    // When those come next that were asked now.
+    due_plugins(session);
     let mut statement = Statement::new("shuffle");
     for (task, plugin) in moves.tasks {
         let Some(job) = session.cluster.task(task).membership.job else { continue };

@@ -16,6 +16,8 @@ pub struct NodeFacts {
     pub unschedulable: bool,
     /// `status.allocatable`.
     pub allocatable: ResourceList,
+    /// Milli-cpu and bytes of memory of `status.capacity`, where it has them.
+    pub capacity: [Option<i64>; 2],
     /// `status.images`: every name of an image with its size in bytes.
     pub images: Vec<(Name, i64)>,
 }

@@ -62,6 +62,8 @@ pub struct PodFacts {
     pub cooldown_ms: i64,
     /// What it asks for in all, `pods: 1` included.
     pub request: ResourceList,
+    /// How firmly that is promised to it.
+    pub qos: QosClass,
     /// What the rules read of it besides the request.
     pub constraints: Constraints,
     /// Claims its volumes name, sorted, each once.
@@ -115,10 +117,25 @@ pub struct Constraints {
     /// Milli-cpu and bytes of memory that scores count above the request, for containers that ask
     /// for none.
     pub unasked: [i64; 2],
+    /// Milli-cpu and bytes of memory its containers may use at most; where one has no limit, what it
+    /// asks for.
+    pub limits: [i64; 2],
     /// How the pod wants its resources scored, if it says so itself.
     pub strategy: Option<StrategyWish>,
     /// What it asks of the pods around it.
     pub interpod: InterPodFacts,
+}
+
+/// How firmly a pod's resources are promised to it, as Kubernetes sorts pods that compete for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum QosClass {
+    /// It asks for nothing and has no limits.
+    #[default]
+    BestEffort,
+    /// It asks for something.
+    Burstable,
+    /// Every container asks for cpu and memory, and may use just that.
+    Guaranteed,
 }
 
 /// Annotations `volcano.sh/resource-strategy-scoring-type` and `volcano.sh/resource-strategy-weight`.

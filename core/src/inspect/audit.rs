@@ -11,8 +11,8 @@ use crate::interpod::SelectorRegistry;
 use crate::resource::{Lanes, ResourceVec, Tail};
 use crate::world::{
     Assumption, BudgetCounts, Cluster, DomainTotals, JobAllocated, NodeFlags, NodeReadOnlyItem,
-    PodCounts, QueueUse, Stay, Symbol, TaskReadOnlyItem, TaskStatus, charge, holds_of_group,
-    node_debt,
+    PodCounts, QueueUse, Stay, Symbol, TaskReadOnlyItem, TaskStatus, Unmeasured, charge,
+    holds_of_group, node_debt,
 };
 
 /// Every total that differs from its recomputation, in words; empty is right.
@@ -36,9 +36,12 @@ fn compare(
         check(&mut faults, "tenants of", &node.identity.name, &node.tenants(), &want);
     }
     let mut unasked = node_unasked(&cluster);
+    let mut unmeasured = node_unmeasured(&cluster);
     for node in &cluster.nodes {
         let want = unasked.remove(&node.entity).unwrap_or_default();
         check(&mut faults, "unasked on", &node.identity.name, &node.unasked(), &want);
+        let want = unmeasured.remove(&node.entity).unwrap_or_default();
+        check(&mut faults, "unmeasured on", &node.identity.name, node.load().unmeasured(), &want);
         let want = NodeFlags::default().with_object(node.identity, node.rules);
         let want = want.with_room(node.releasing(), node.pipelined(), node.unasked());
         check(&mut faults, "oddities of", &node.identity.name, node.flags, &want);
@@ -257,6 +260,24 @@ fn node_unasked(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, [i64; 2]> {
         if !status.is_ended() && !matches!(status, TaskStatus::Pending | TaskStatus::Pipelined) {
             let sum = sums.entry(node).or_default();
             sum.iter_mut().zip(task.request.unasked).for_each(|(sum, more)| *sum += more);
+        }
+    }
+    sums
+}
+
+/// What tasks on each node ask for that is in no measurement.
+fn node_unmeasured(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, Unmeasured> {
+    let mut sums: BTreeMap<Entity, Unmeasured> = BTreeMap::new();
+    for task in cluster.tasks.iter().filter(|task| !task.timing.measured) {
+        let (status, Some(node)) = task.status() else { continue };
+        let stuck = status == TaskStatus::Releasing && task.timing.stuck;
+        if stuck || status.is_allocated() || status == TaskStatus::Unknown {
+            let (sum, more) = (sums.entry(node).or_default(), &task.request.unmeasured);
+            for at in 0..2 {
+                sum.requests[at] += more.requests[at];
+                sum.limits[at] += more.limits[at];
+            }
+            sum.silent += more.silent;
         }
     }
     sums

@@ -42,11 +42,12 @@ fn describe(
         let room = writer.totals(&room(&node));
         let interpod = writer.pod_counts(node.pod_counts());
         let attached = node.attachments().0.iter();
+        let load = node.load().shares();
         let attached: BTreeMap<_, _> = attached
             .map(|entry| (symbols.text(entry.driver), (entry.limit, entry.counts)))
             .collect();
         lines.push(format!(
-            "node {name} {present} #{rank} {room:?} {tenants} {interpod:?} {attached:?}"
+            "node {name} {present} #{rank} {room:?} {tenants} {interpod:?} {attached:?} {load:?}"
         ));
     }
     lines.extend(cluster.tasks.iter().map(|task| writer.task(&task)));

@@ -304,6 +304,12 @@ pub trait VictimTasksPlugin: Plugin {
         now: TimeMs,
         candidates: &[Entity],
     ) -> Proposal;
+
+    /// It is asked once in so many milliseconds, and first when so long has passed since the scheduler
+    /// began; a cycle comes for it. None is asked whenever the action runs.
+    fn interval_ms(&self) -> Option<i64> {
+        None
+    }
 }
 
 /// Holds back pods that others name. Only those go whom every plugin lets go.

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::config::{ActionConfig, ArgumentValue, Arguments, Gates, PipelineConfig, Tuning};
 use crate::delta::{
-    BudgetFacts, ClusterDelta, GroupPhase, NodeFacts, ObjectRef, PodFacts, PodGroupFacts,
-    PodSetFacts, QueueFacts,
+    BudgetFacts, ClusterDelta, GroupPhase, MeasuredUsage, NodeFacts, NodeLoadFacts, ObjectRef,
+    PodFacts, PodGroupFacts, PodSetFacts, QueueFacts,
 };
 use crate::ids::{ObjectKey, TimeMs};
 use crate::resource::ResourceNames;
@@ -107,6 +107,13 @@ impl Bed {
             offer.iter().fold(testing::node(name), |node, (name, units)| node.offer(name, *units));
         let mut facts = node.facts();
         change(&mut facts);
+        self.feed(ClusterDelta::from(facts))
+    }
+
+    /// So much of a node's cpu and memory is in use, in thousandths of a percent, just now.
+    pub(crate) fn load(&mut self, node: &str, shares: [i64; 2]) -> &mut Self {
+        let (usage, measured) = (MeasuredUsage::Shares(shares), TimeMs(1_000));
+        let facts = NodeLoadFacts { node: node.into(), usage, measured, window_ms: 0 };
         self.feed(ClusterDelta::from(facts))
     }
 

@@ -16,11 +16,13 @@ pub struct Reads {
     pub unasked: bool,
     /// How the pod wants its resources scored.
     pub strategy: bool,
+    /// What it may use at most, for loads of nodes.
+    pub load: bool,
 }
 
 impl Reads {
     /// All that any rule reads.
-    pub const ALL: Self = Self { images: true, unasked: true, strategy: true };
+    pub const ALL: Self = Self { images: true, unasked: true, strategy: true, load: true };
 
     /// Is all that the other reads among it?
     #[must_use]
@@ -35,6 +37,7 @@ impl Reads {
             images: self.images || other.images,
             unasked: self.unasked || other.unasked,
             strategy: self.strategy || other.strategy,
+            load: self.load || other.load,
         }
     }
 
@@ -48,6 +51,9 @@ impl Reads {
         }
         if !self.strategy {
             kept.strategy = None;
+        }
+        if !self.load {
+            kept.limits = [0; 2];
         }
     }
 }

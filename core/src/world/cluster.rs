@@ -10,7 +10,9 @@ use super::cluster_facts::Images;
 use super::domain::{DomainIndex, DomainTotals};
 use super::domain_tree::DomainView;
 use super::groups::NodeGroups;
+use super::load::NodeLoads;
 use super::reservation::Reservations;
+use super::rounds::Rounds;
 use super::rows::{
     Domain, DomainReadOnlyItem, Job, JobItem, JobReadOnlyItem, Node, NodeReadOnlyItem, Queue,
     QueueReadOnlyItem, Task, TaskReadOnlyContiguousItem, TaskReadOnlyItem,
@@ -43,6 +45,8 @@ pub struct Cluster<'w, 's> {
     pub(crate) volumes: ResMut<'w, Volumes>,
     pub(crate) budgets: ResMut<'w, Budgets>,
     pub(crate) reservations: ResMut<'w, Reservations>,
+    pub(crate) loads: ResMut<'w, NodeLoads>,
+    pub(crate) rounds: ResMut<'w, Rounds>,
 }
 
 /// References between entities are kept by ingest, which removes an entity only after the last
@@ -100,6 +104,11 @@ impl<'s> Cluster<'_, 's> {
     /// Domains by tier, and how they lie inside each other.
     pub fn domain_index(&self) -> &DomainIndex {
         &self.tree
+    }
+
+    /// When plugins that are asked at intervals were asked.
+    pub fn rounds(&self) -> &Rounds {
+        &self.rounds
     }
 
     /// The tree of domains with the sums over each.

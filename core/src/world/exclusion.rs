@@ -43,13 +43,17 @@ pub enum Obstacle {
     NodeGroupLimit,
     /// What is idle there is kept for tasks that ask for scarce resources.
     Proportional,
+    /// More of its cpu is in use than is allowed.
+    CpuLoad,
+    /// More of its memory is in use than is allowed.
+    MemoryLoad,
     /// A rule of a plugin beyond the built-in ones.
     Other,
 }
 
 impl Obstacle {
     /// Every obstacle a node that exists may have, in the order they are reported.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::OtherShard,
         Self::Unschedulable,
         Self::NodeAffinity,
@@ -66,6 +70,8 @@ impl Obstacle {
         Self::NodeGroup,
         Self::NodeGroupLimit,
         Self::Proportional,
+        Self::CpuLoad,
+        Self::MemoryLoad,
         Self::Other,
     ];
 
@@ -80,6 +86,8 @@ impl Obstacle {
                 | Self::Taint
                 | Self::VolumeZone
                 | Self::NodeGroup
+                | Self::CpuLoad
+                | Self::MemoryLoad
         )
     }
 
@@ -104,6 +112,8 @@ impl Obstacle {
             Self::NodeGroup => "in no node group of its queue",
             Self::NodeGroupLimit => "in a node group of which its queue has enough",
             Self::Proportional => "kept for pods that ask for scarce resources",
+            Self::CpuLoad => "whose cpu load is too high",
+            Self::MemoryLoad => "whose memory load is too high",
             Self::Other => "excluded by a plugin",
         }
     }

@@ -27,7 +27,7 @@ use super::task::{Assumed, Assumption, Request, TaskStatus};
 use super::volume::{Choice, Pick, UseCounts, VolumeRules};
 use crate::delta::GroupPhase;
 use crate::resource::{Lanes, ResourceVec, Tail};
-use crate::world::{CountedBy, PodCounts, Stay};
+use crate::world::{CountedBy, PodCounts, Stay, Unmeasured};
 
 /// In or out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +62,13 @@ impl Flow {
                 Self::In => total.wrapping_add(amount),
                 Self::Out => total.wrapping_sub(amount),
             };
+        }
+    }
+
+    fn load(self, total: &mut Unmeasured, amount: &Unmeasured) {
+        match self {
+            Self::In => total.add(amount),
+            Self::Out => total.remove(amount),
         }
     }
 
@@ -148,6 +155,8 @@ struct Contribution {
     request: Request,
     volumes: Option<Arc<VolumeRules>>,
     guards: Guards,
+    /// What it uses is in what was measured of its node.
+    measured: bool,
     /// What it counts for in its budgets.
     guarded: [bool; 3],
 }
@@ -162,6 +171,7 @@ impl Contribution {
             subgroup: task.membership.subgroup,
             gated: task.traits.gated,
             stuck: task.timing.stuck,
+            measured: task.timing.measured,
             request: task.request.clone(),
             volumes: task.cold.volumes.rules.clone(),
             guards: task.cold.guards.clone(),
@@ -287,6 +297,10 @@ impl Cluster<'_, '_> {
         if charge != Charge::Held {
             flow.vector(&mut self.used.0, request);
             flow.pair(&mut node.unasked.0, contribution.request.unasked);
+        }
+        let unmeasured = &contribution.request.unmeasured;
+        if charge == Charge::Used && !contribution.measured && *unmeasured != Unmeasured::NONE {
+            flow.load(&mut node.load.unmeasured, unmeasured);
         }
         let (releasing, pipelined) = (&node.releasing.0, &node.pipelined.0);
         *node.flags = node.flags.with_room(releasing, pipelined, node.unasked.0);

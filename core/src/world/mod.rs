@@ -15,6 +15,8 @@ mod selector;
 mod shards;
 mod node;
 mod node_flags;
+mod load;
+mod rounds;
 mod task;
 mod job;
 mod queue;
@@ -63,6 +65,7 @@ pub(crate) use label_index::{LabelIndex, has_labels, label_value};
 pub(crate) use ledger::{
     BulkKey, BulkNodes, BulkPlace, clear_usage, holds_of_group, place_domains,
 };
+pub use load::{NodeLoad, NodeLoads, Unmeasured, WHOLE_LOAD, load_share};
 pub use names::Names;
 pub(crate) use node::is_vacant;
 pub use node::{
@@ -80,6 +83,7 @@ pub(crate) use reservation::End;
 pub use reservation::{
     Annotated, Mirror, Nomination, Reservation, Reservations, Said, Say, Timing,
 };
+pub use rounds::Rounds;
 pub use rows::{
     Domain, DomainItem, DomainReadOnlyItem, Job, JobItem, JobReadOnlyItem, Node, NodeItem,
     NodeReadOnlyItem, Queue, QueueItem, QueueReadOnlyItem, Task, TaskItem, TaskReadOnlyItem,
@@ -114,4 +118,6 @@ pub(crate) fn init(world: &mut World) {
     world.init_resource::<Budgets>();
     world.init_resource::<PodSets>();
     world.init_resource::<SetAside>();
+    world.init_resource::<NodeLoads>();
+    world.init_resource::<Rounds>();
 }

@@ -4,6 +4,7 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Component, EntityRef, Resource};
 use bytemuck::TransparentWrapper;
 
+use super::load::NodeLoad;
 use super::node_flags::NodeFlags;
 use super::rows::{NodeContiguousItem, NodeReadOnlyContiguousItem};
 use super::shards::NodeShare;
@@ -152,6 +153,7 @@ pub struct NodeColumns<'a> {
     pub unasked: &'a [[i64; 2]],
     pub pod_counts: &'a [PodCounts],
     pub attachments: &'a [Attachments],
+    pub loads: &'a [NodeLoad],
 }
 
 impl<'a> NodeColumns<'a> {
@@ -171,6 +173,7 @@ impl<'a> NodeColumns<'a> {
         unasked: &[],
         pod_counts: &[],
         attachments: &[],
+        loads: &[],
     };
 
     /// What a row has free or will have free, less what is held on it; may be below zero.
@@ -202,6 +205,7 @@ impl<'a> NodeColumns<'a> {
             unasked: Unasked::peel_slice(table.unasked),
             pod_counts: table.pod_counts,
             attachments: table.attachments,
+            loads: table.load,
         }
     }
 
@@ -222,6 +226,7 @@ impl<'a> NodeColumns<'a> {
             unasked: Unasked::peel_slice(&table.unasked),
             pod_counts: &table.pod_counts,
             attachments: &table.attachments,
+            loads: &table.load,
         }
     }
 
@@ -252,7 +257,8 @@ impl<'a> NodeColumns<'a> {
             tails: &self.tails[range.clone()],
             unasked: &self.unasked[range.clone()],
             pod_counts: &self.pod_counts[range.clone()],
-            attachments: &self.attachments[range],
+            attachments: &self.attachments[range.clone()],
+            loads: &self.loads[range],
         }
     }
 }

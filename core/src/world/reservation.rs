@@ -39,6 +39,8 @@ pub struct Nomination(pub Option<Reservation>);
 pub struct Timing {
     /// It is seen to run since then.
     pub running: OptionTime,
+    /// It runs, and what it uses is in what was measured of its node.
+    pub measured: bool,
     /// The call about it must be answered by then.
     pub answer_by: OptionTime,
     /// It has been leaving its node since then.

@@ -13,6 +13,7 @@ use super::job::{
     JobSpec, JobVerdict,
 };
 use super::job_charge::JobCharge;
+use super::load::NodeLoad;
 use super::node::{
     Allocatable, DomainPath, Idle, NodeIdentity, NodePlace, NodeRules, NodeTails, Pipelined,
     Releasing, Tenants, Unasked, Used,
@@ -51,6 +52,7 @@ pub struct Node {
     pub domains: &'static mut DomainPath,
     pub(super) pod_counts: &'static mut PodCounts,
     pub(super) attachments: &'static mut Attachments,
+    pub(crate) load: &'static mut NodeLoad,
 }
 
 impl Node {
@@ -67,7 +69,7 @@ impl Node {
             Unasked::default(),
         );
         let place = (NodePlace::default(), Tenants::default(), DomainPath::default());
-        let on_it = (PodCounts::default(), Attachments::default());
+        let on_it = (PodCounts::default(), Attachments::default(), NodeLoad::default());
         (identity, NodeRules::default(), NodeFlags::ABSENT, on_it, room, place)
     }
 }
@@ -142,6 +144,11 @@ impl<'w> NodeReadOnlyItem<'w, '_> {
     /// Its pods by what inter-pod rules count.
     pub fn pod_counts(&self) -> &'w PodCounts {
         self.pod_counts
+    }
+
+    /// How loaded it is.
+    pub fn load(&self) -> &'w NodeLoad {
+        self.load
     }
 
     /// Its volumes by driver.

@@ -7,11 +7,11 @@ use std::sync::{Arc, LazyLock};
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Component;
 
-use crate::delta::{Ownership, PodPhase, PreemptionPolicy};
+use crate::delta::{Ownership, PodPhase, PreemptionPolicy, QosClass};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceVec;
 use crate::verdict::Reason;
-use crate::world::{ClassId, CountedBy};
+use crate::world::{ClassId, CountedBy, Unmeasured};
 
 /// Where a task stands. The order is Volcano's and indexes the counts of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -153,6 +153,8 @@ pub struct TaskTraits {
     pub best_effort: bool,
     /// Held by a scheduling gate.
     pub gated: bool,
+    /// How firmly what it asks for is promised to it.
+    pub qos: QosClass,
     /// Whose it is.
     pub ownership: Ownership,
     /// May it be evicted for others?
@@ -189,6 +191,8 @@ pub struct Asked {
     pub amounts: ResourceVec,
     /// Milli-cpu and bytes of memory that scores count for it above that; zero where no rule reads it.
     pub unasked: [i64; 2],
+    /// What it counts for on its node until it is in a measurement; nothing where no rule reads loads.
+    pub unmeasured: Unmeasured,
     /// What other pods count it by.
     pub counted_by: CountedBy,
 }

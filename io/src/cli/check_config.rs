@@ -35,7 +35,7 @@ pub fn run(registry: &Registry, path: &Path, out: &mut dyn Write) -> Result<(), 
 
 /// Writes the report on a configuration that was read from `source_name`.
 pub fn report(source_name: &str, parsed: &Parsed, out: &mut dyn Write) -> io::Result<()> {
-    let Parsed { config, warnings } = parsed;
+    let Parsed { config, load_source, warnings } = parsed;
     writeln!(out, "{source_name} is valid.")?;
     write_list("In words", &words::sentences(config), out)?;
     write_actions(config, out)?;
@@ -43,6 +43,10 @@ pub fn report(source_name: &str, parsed: &Parsed, out: &mut dyn Write) -> io::Re
     write_schedule(&config.tuning, out)?;
     write_pipeline(&config.pipeline, out)?;
     write_sharding(config.sharding.as_ref(), out)?;
+    if let Some(source) = load_source {
+        writeln!(out, "\nLoad of nodes, on a real cluster:")?;
+        write_wrapped("  ", &source.describe(), INDENT.len(), out)?;
+    }
     write_list("Warnings", warnings, out)?;
     write_list("Notes", &advice::notes(config), out)
 }

@@ -243,7 +243,7 @@ pub(super) fn run(args: &RunArgs, registry: Registry) -> Result<Outcome, CliErro
     for flag in args.idle.given() {
         tracing::warn!(flag, "has no effect here");
     }
-    for warning in &config.parsed.warnings {
+    for warning in config.parsed.warnings.iter().chain(&config.parsed.missing_load_source()) {
         tracing::warn!("configuration: {warning}");
     }
     if args.dry_run {

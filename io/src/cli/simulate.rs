@@ -79,6 +79,14 @@ fn unheard_topology(scenario: &Scenario, config: &SchedulerConfig) -> Option<Str
     ))
 }
 
+/// Says so if the configuration names a source of loads: in a simulation objects say what they are.
+pub(super) fn unused_load_source(parsed: &Parsed) -> Option<String> {
+    parsed.load_source.as_ref().map(|_| {
+        "metrics has no effect here: in a simulation the load of nodes is what NodeMetrics objects say"
+            .to_owned()
+    })
+}
+
 /// Runs the command.
 pub(super) fn run(
     args: &SimulateArgs,
@@ -98,8 +106,11 @@ pub(super) fn run(
     if args.cycles.is_some() {
         scenario.cycles = args.cycles;
     }
-    let Parsed { config, warnings } = resolve_config(registry, args.config.as_deref(), &scenario)?;
+    let parsed = resolve_config(registry, args.config.as_deref(), &scenario)?;
+    let unused = unused_load_source(&parsed);
+    let Parsed { config, warnings, .. } = parsed;
     scenario.warnings.splice(0..0, warnings);
+    scenario.warnings.extend(unused);
     if config.tuning.action_budget_ms.is_some() {
         let why = "schedule.actionBudget has no effect here: time in a simulation is virtual";
         scenario.warnings.push(why.to_owned());

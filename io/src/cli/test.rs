@@ -9,7 +9,7 @@ use muster_core::policy::Registry;
 use owo_colors::Style;
 use serde::Serialize;
 
-use super::simulate::resolve_config;
+use super::simulate::{resolve_config, unused_load_source};
 use super::{CliError, Outcome, Threads, stdout_ink};
 use crate::config::Parsed;
 use crate::sim::load::load_all;
@@ -76,7 +76,10 @@ pub(super) fn run(
     for scenario in scenarios {
         let begun = Instant::now();
         let result = resolve_config(registry, None, &scenario)
-            .map(|Parsed { config, warnings }| {
+            .map(|parsed| {
+                let unused = unused_load_source(&parsed);
+                let Parsed { config, mut warnings, .. } = parsed;
+                warnings.extend(unused);
                 warn_once(&mut warned, warnings);
                 run::run(&scenario, &config, &pool, Narration::Silent, &mut |_, _| {})
             })

@@ -6,6 +6,7 @@
 //! warning.
 
 use muster_core::config::{ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, argument};
+use muster_core::resource::Quantity;
 
 use super::error::{Hint, Problem};
 use super::reader::{Field, Reader};
@@ -102,7 +103,7 @@ pub(super) fn value(
             Some(ArgumentValue::Text(text.clone()))
         }
         (Kind::Amount, Value::Int(number)) => Some(ArgumentValue::Int(*number)),
-        (Kind::Amount, Value::Text(text)) if text.starts_with(|c: char| c.is_ascii_digit()) => {
+        (Kind::Amount, Value::Text(text)) if text.parse::<Quantity>().is_ok() => {
             Some(ArgumentValue::Text(text.clone()))
         }
         (Kind::List(item), Value::List(_) | Value::Null) => {

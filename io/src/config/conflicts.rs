@@ -3,7 +3,9 @@
 //! [`warnings`] speak of something that is asked for and then switched off; [`notes`] of something
 //! that works differently than most people expect.
 
-use muster_core::config::{ActionKind, ArgumentSpec, Arguments, EvictPurpose, Gate};
+use muster_core::config::{
+    ActionKind, ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, EvictPurpose, Gate,
+};
 use muster_core::policy::{PluginConfig, Point, SchedulerConfig};
 
 use super::advice::{action, plugins};
@@ -15,6 +17,7 @@ pub(super) fn warnings(config: &SchedulerConfig) -> Vec<String> {
     let mut said = Vec::new();
     say_no_victims(config, &mut said);
     say_no_proposals(config, &mut said);
+    say_no_shuffle(config, &mut said);
     say_two_queue_plugins(config, &mut said);
     say_idle_arguments(config, &mut said);
     said
@@ -61,6 +64,21 @@ fn say_no_proposals(config: &SchedulerConfig, said: &mut Vec<String>) {
     }
 }
 
+/// Who names pods for `shuffle` is asked by nobody else.
+fn say_no_shuffle(config: &SchedulerConfig, said: &mut Vec<String>) {
+    let shuffles = config.actions.iter().any(|action| action.spec.kind == ActionKind::Shuffle);
+    for plugin in plugins(config) {
+        let name = plugin.spec.name;
+        if plugin.spec.points.contains(Point::VictimTasks) && !shuffles {
+            said.push(format!("{name} moves nobody: shuffle is not among the actions"));
+        }
+        let strategies = || plugin.values().given("strategies");
+        if name == "rescheduling" && strategies().is_none() {
+            said.push("rescheduling moves nobody: it has no strategies".to_owned());
+        }
+    }
+}
+
 fn say_two_queue_plugins(config: &SchedulerConfig, said: &mut Vec<String>) {
     let there = |name: &str| plugins(config).any(|plugin| plugin.spec.name == name);
     if there("proportion") && there("capacity") {
@@ -74,18 +92,34 @@ fn say_two_queue_plugins(config: &SchedulerConfig, said: &mut Vec<String>) {
 
 /// Arguments that are taken because files have them and that change nothing here.
 fn say_idle_arguments(config: &SchedulerConfig, said: &mut Vec<String>) {
-    let mut say = |owner: &str, specs: &[ArgumentSpec], given: &Arguments| {
-        for spec in specs.iter().filter(|spec| given.get(spec.key).is_some()) {
-            if let Some(why) = spec.idle {
-                said.push(format!("{} of {owner} has no effect: {why}", spec.key));
-            }
-        }
-    };
     for action in &config.actions {
-        say(action.spec.name, action.spec.arguments, &action.arguments);
+        say_idle(action.spec.name, action.spec.arguments, &action.arguments, said);
     }
     for plugin in plugins(config) {
-        say(plugin.spec.name, plugin.spec.arguments, &plugin.arguments);
+        say_idle(plugin.spec.name, plugin.spec.arguments, &plugin.arguments, said);
+    }
+}
+
+fn say_idle(owner: &str, specs: &[ArgumentSpec], given: &Arguments, said: &mut Vec<String>) {
+    for spec in specs {
+        let Some(value) = given.get(spec.key) else { continue };
+        if let Some(why) = spec.idle {
+            said.push(format!("{} of {owner} has no effect: {why}", spec.key));
+        }
+        say_idle_inside(owner, spec.kind, value, said);
+    }
+}
+
+/// The same inside maps and lists.
+fn say_idle_inside(owner: &str, kind: ArgumentKind, value: &ArgumentValue, said: &mut Vec<String>) {
+    match (kind, value) {
+        (ArgumentKind::Map(specs), ArgumentValue::Map(given)) => {
+            say_idle(owner, specs, given, said);
+        }
+        (ArgumentKind::List(kind), ArgumentValue::List(items)) => {
+            items.iter().for_each(|item| say_idle_inside(owner, *kind, item, said));
+        }
+        _ => {}
     }
 }
 

@@ -36,6 +36,8 @@ use muster_core::config::{boolean, duration};
 use muster_core::policy::{Registry, SchedulerConfig};
 
 pub use self::error::{ConfigError, ConfigErrors, Hint, Problem};
+use self::metrics::READERS as LOAD_READERS;
+pub use self::metrics::{Certificates, Elasticsearch, LoadServer, LoadSource};
 pub use self::tree::Place;
 
 use self::gang_aware::GangAware;
@@ -67,9 +69,22 @@ const SECTIONS: [&str; 7] =
 pub struct Parsed {
     /// What the cycle is built from.
     pub config: SchedulerConfig,
+    /// Where the load of nodes is read on a real cluster, if anywhere.
+    pub load_source: Option<LoadSource>,
     /// What is valid but has no effect, or leaves out what people rely on; one sentence each. To be
     /// shown at every start.
     pub warnings: Vec<String>,
+}
+
+impl Parsed {
+    /// Says so if plugins read the load of nodes and no source of it is named: on a real cluster they
+    /// then know nothing.
+    pub fn missing_load_source(&self) -> Option<String> {
+        let plugins = self.config.tiers.iter().flatten().map(|plugin| plugin.spec.name);
+        let mut readers = plugins.filter(|name| LOAD_READERS.contains(name));
+        let first = readers.next().filter(|_| self.load_source.is_none())?;
+        Some(format!("{first} knows the load of no node: metrics names no source of it"))
+    }
 }
 
 /// Reads a configuration that may name what the registry has. `source_name` is the file's name for
@@ -77,10 +92,11 @@ pub struct Parsed {
 pub fn parse(registry: &Registry, source_name: &str, text: &str) -> Result<Parsed, ConfigErrors> {
     let root = tree::read(text).map_err(|error| syntax_errors(source_name, &error))?;
     let mut reader = Reader::new(source_name, registry);
-    let config = read_document(&mut reader, &root);
-    let (config, mut warnings) = reader.finish(config)?;
+    let read = read_document(&mut reader, &root);
+    let ((config, load_source), mut warnings) = reader.finish(read)?;
     warnings.extend(advice::warnings(&config));
-    Ok(Parsed { config, warnings })
+    warnings.extend(metrics::warnings(&config, load_source.as_ref()));
+    Ok(Parsed { config, load_source, warnings })
 }
 
 /// Reads a configuration file.
@@ -102,7 +118,7 @@ pub fn default_config() -> Parsed {
         .expect("the built-in text is valid, which a test checks")
 }
 
-fn read_document(reader: &mut Reader<'_>, root: &Node) -> SchedulerConfig {
+fn read_document(reader: &mut Reader<'_>, root: &Node) -> (SchedulerConfig, Option<LoadSource>) {
     let entries = reader.map(root, Field::Root);
     let find = |name: &'static str| {
         entries
@@ -131,9 +147,7 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> SchedulerConfig {
         reader.error(Place::default(), "actions", Problem::Missing { advice });
     }
     let actions = actions::assemble(reader, &specs, &configured);
-    if let Some((node, field)) = find("metrics") {
-        metrics::check(reader, node, field);
-    }
+    let load_source = find("metrics").and_then(|(node, field)| metrics::read(reader, node, field));
     let tuning = find("schedule")
         .map(|(node, field)| schedule::read(reader, node, field))
         .unwrap_or_default();
@@ -141,7 +155,7 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> SchedulerConfig {
         .map(|(node, field)| pipeline::read(reader, node, field))
         .unwrap_or_default();
     let sharding = find("sharding").and_then(|(node, field)| sharding::read(reader, node, field));
-    SchedulerConfig { actions, tiers, tuning, pipeline, sharding }
+    (SchedulerConfig { actions, tiers, tuning, pipeline, sharding }, load_source)
 }
 
 fn syntax_errors(source_name: &str, error: &serde_saphyr::Error) -> ConfigErrors {

@@ -50,7 +50,7 @@ pub(crate) struct Source {
 /// Starts a watch of every kind. They end when the loop has ended.
 pub(crate) fn start(source: &Source) -> JoinSet<()> {
     let mut watches = JoinSet::new();
-    for &kind in ObjectKind::READ {
+    for kind in ObjectKind::watched() {
         watches.spawn(Watch::new(kind, source.clone()).run());
     }
     watches

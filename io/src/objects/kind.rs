@@ -13,7 +13,7 @@ pub enum Scope {
     Cluster,
 }
 
-/// Does every API server serve the kind?
+/// Does every API server serve the kind, and is it watched there?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// It does: without the kind there is nothing to schedule. A server that says otherwise is out
@@ -21,6 +21,8 @@ pub enum Presence {
     Required,
     /// Not every one: until it does, there are no objects of the kind.
     Optional,
+    /// It is read from files alone: a real cluster tells of the same by other ways.
+    InFiles,
 }
 
 /// What the table says of a kind.
@@ -64,8 +66,8 @@ macro_rules! object_kind {
             /// Every kind, in the order messages list them.
             pub const ALL: &'static [Self] = &[$(Self::$read,)+ $(Self::$inert,)*];
 
-            /// The kinds rules read, in the same order: those a watch is kept of.
-            pub const READ: &'static [Self] = &[$(Self::$read,)+];
+            /// The kinds rules read, in the same order.
+            const READ: &'static [Self] = &[$(Self::$read,)+];
 
             fn row(self) -> &'static Row {
                 match self {
@@ -104,6 +106,12 @@ impl ObjectKind {
     /// The version to try first.
     pub fn version(self) -> &'static str {
         self.row().versions[0]
+    }
+
+    /// The kinds a watch is kept of, in the order messages list them.
+    pub fn watched() -> impl Iterator<Item = Self> {
+        let read = Self::READ.iter().copied();
+        read.filter(|kind| kind.presence() != Presence::InFiles)
     }
 
     /// Where objects of this kind live.

@@ -8,7 +8,8 @@
 
 /// The table of kinds: calls the macro it is given with every row.
 ///
-/// `read` has the kinds that rules read; the first word of a row is the kind's type in this module.
+/// `read` has the kinds that rules read; the first word of a row is the kind's type in this module. The
+/// last word says where it is met: `InFiles` is not watched.
 /// `inert` has kinds that manifests may contain and that no rule reads: of such an object only the
 /// name is kept, and it is not watched.
 ///
@@ -40,6 +41,7 @@ macro_rules! kinds { ($with:ident) => { $with! {
         ReplicationController ("replicationcontrollers"            ["v1"]       Namespaced Optional)
         ReplicaSet            ("replicasets.apps"                  ["v1"]       Namespaced Optional)
         StatefulSet           ("statefulsets.apps"                 ["v1"]       Namespaced Optional)
+        NodeMetrics           ("nodes.metrics.k8s.io"              ["v1beta1"]  Cluster    InFiles)
     }
     inert {
         Numatopology          ("numatopologies.nodeinfo.volcano.sh" ["v1alpha1"] Cluster   Optional)
@@ -54,6 +56,7 @@ mod scalar;
 mod selector;
 pub mod translate;
 mod node;
+mod node_metrics;
 mod pod;
 mod interpod;
 mod podgroup;
@@ -80,6 +83,7 @@ pub use kind::{ObjectKind, Presence, Scope};
 pub use metadata::{Metadata, OwnerReference};
 pub use node::{Node, NodeImage, NodeSpec, NodeStatus, Taint};
 pub use node_shard::{NodeShard, NodeShardSpec, NodeShardStatus};
+pub use node_metrics::NodeMetrics;
 pub(crate) use object::Decode;
 pub use object::Object;
 pub use pod::{

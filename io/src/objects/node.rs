@@ -2,6 +2,7 @@
 
 use muster_core::delta::{self, ClusterDelta, NodeFacts, ObjectRef, TaintEffect};
 use muster_core::ids::ObjectKey;
+use muster_core::resource::Quantity;
 use serde::Deserialize;
 
 use super::translate::{About, OwnerRule, Translate, TranslateError, images, pairs};
@@ -94,10 +95,20 @@ impl Translate for Node {
             taints: taints.collect::<Result<_, _>>()?,
             unschedulable: self.spec.unschedulable,
             allocatable,
+            capacity: capacity(about, &self.status.capacity)?,
             images: images::of_node(&self.status.images),
         }
         .into())
     }
+}
+
+/// Milli-cpu and bytes of memory there are in all, where the node says so.
+fn capacity(about: &About<'_>, capacity: &ResourceMap) -> Result<[Option<i64>; 2], TranslateError> {
+    let [cpu, memory] = ["cpu", "memory"].map(|name| {
+        let amount = capacity.get(name);
+        amount.map(|text| about.quantity(text, || format!("status.capacity.{name}"))).transpose()
+    });
+    Ok([cpu?.map(Quantity::milli_ceil), memory?.map(Quantity::units_ceil)])
 }
 
 /// The effect a taint or toleration names.

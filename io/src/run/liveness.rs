@@ -21,8 +21,8 @@ pub(crate) struct Liveness {
 
 impl Liveness {
     /// A loop that is about to start and waits for the first lists of these kinds.
-    pub(crate) fn new(kinds: &[ObjectKind]) -> Self {
-        let unread = Arc::new(Mutex::new(kinds.to_vec()));
+    pub(crate) fn new(kinds: impl Iterator<Item = ObjectKind>) -> Self {
+        let unread = Arc::new(Mutex::new(kinds.collect()));
         Self { start: Instant::now(), last: Arc::default(), unread }
     }
 

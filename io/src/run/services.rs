@@ -18,6 +18,7 @@ use tracing::{error, info, warn};
 use super::liveness::Liveness;
 use super::reload::{self, ConfigFile};
 use super::{Options, RunError};
+use crate::config::LoadSource;
 use crate::http::{self, Answers};
 use crate::kube::calls::api::{ApiCalls, ApiCallsParts};
 use crate::kube::calls::dispatcher::Dispatcher;
@@ -27,6 +28,7 @@ use crate::kube::loop_event::{LoopEvent, NewConfig};
 use crate::kube::status_cache::StatusCache;
 use crate::kube::watch as watches;
 use crate::metrics::Metrics;
+use crate::node_load::{self, LoadReader};
 use crate::objects::ObjectKind;
 use crate::objects::translate::OwnerRule;
 
@@ -44,6 +46,8 @@ pub(super) struct Services {
     /// Ended when the loop ends.
     tasks: JoinSet<()>,
     watches: JoinSet<()>,
+    /// Where the load of nodes is read from now on.
+    load_source: watch::Sender<Option<LoadSource>>,
 }
 
 impl Services {
@@ -56,7 +60,7 @@ impl Services {
         let client = client(options).await?;
         let (to_loop, inbox) = channel(EVENTS_MAX);
         let (metrics, statuses) = (Arc::new(Metrics::new()), Arc::new(StatusCache::default()));
-        let liveness = Liveness::new(ObjectKind::READ);
+        let liveness = Liveness::new(ObjectKind::watched());
         metrics.config(config.hash);
         let mut tasks = JoinSet::new();
         listen(options, &metrics, &liveness, &mut tasks).await?;
@@ -74,6 +78,13 @@ impl Services {
             metrics: metrics.clone(),
         };
         let watches = watches::start(&source);
+        let (load_source, sources) = watch::channel(config.parsed.load_source.clone());
+        let reader = LoadReader {
+            cluster: client.clone(),
+            to_loop: to_loop.clone(),
+            metrics: metrics.clone(),
+        };
+        tasks.spawn(node_load::read(reader, sources));
         let gate = if options.lease.is_some() { Gate::closed() } else { Gate::open() };
         metrics.leads(options.lease.is_none());
         let (events, happenings) = Events::channel();
@@ -95,7 +106,27 @@ impl Services {
             .lease
             .clone()
             .map(|terms| tokio::spawn(Candidate::new(client, terms, gate, to_loop).run(stopped)));
-        Ok((Self { metrics, liveness, api, dispatcher, stop, candidate, tasks, watches }, inbox))
+        let services = Self {
+            metrics,
+            liveness,
+            api,
+            dispatcher,
+            stop,
+            candidate,
+            tasks,
+            watches,
+            load_source,
+        };
+        Ok((services, inbox))
+    }
+
+    /// The load of nodes is read there from now on, if anywhere.
+    pub(super) fn read_loads_from(&self, source: Option<LoadSource>) {
+        self.load_source.send_if_modified(|now| {
+            let other = *now != source;
+            *now = source;
+            other
+        });
     }
 
     /// Ends everything in order: calls that were decided are made, or said; then the lease is given

@@ -162,10 +162,85 @@ fn switches_that_take_away_what_was_asked_for_are_warned_about() {
 fn a_shuffle_that_nobody_proposes_anything_to_is_warned_about() {
     let moved = load("moved-by-nobody");
     says(&moved.warnings, "shuffle evicts nobody: no plugin in the tiers proposes victims");
-    let missing = "rescheduling is not available in this version: its rules do not apply";
-    says(&moved.warnings, missing);
-    assert_eq!(moved.warnings.len(), 2, "the switch of pdb has an effect: {:?}", moved.warnings);
+    assert_eq!(moved.warnings.len(), 1, "the switch of pdb has an effect: {:?}", moved.warnings);
     assert_eq!(evictions(&moved), ["Evicted by shuffle: nobody, since no plugin proposes victims"]);
+    let moved = load("moved-off-busy-nodes");
+    assert_eq!(moved.warnings, [""; 0]);
+    assert_eq!(
+        evictions(&moved),
+        ["Evicted by shuffle: running pods proposed by rescheduling, where they are not the \
+          system's (conformance)"]
+    );
+}
+
+#[test]
+fn who_would_move_pods_without_shuffle_or_strategies_is_warned_about() {
+    let text = "actions: \"allocate, backfill\"\n\
+        tiers: [{plugins: [{name: gang}, {name: predicates}, {name: rescheduling}]}]\n";
+    let registry = Registry::standard();
+    let lone = config::parse(&registry, "conf.yaml", text).expect("it is valid");
+    let said = [
+        "rescheduling moves nobody: shuffle is not among the actions",
+        "rescheduling moves nobody: it has no strategies",
+    ];
+    assert_eq!(lone.warnings, said);
+    let text = text.replace(
+        "{name: rescheduling}",
+        "{name: rescheduling, arguments: {strategies: \
+        [{name: lowNodeUtilization, params: {nodeFit: true}}]}}",
+    );
+    let fit = config::parse(&registry, "conf.yaml", &text).expect("it is valid");
+    let why = "nodeFit of rescheduling has no effect: a pod goes wherever it fits once it is placed \
+               again";
+    says(&fit.warnings, why);
+}
+
+#[test]
+fn a_source_of_loads_is_read_and_checked() {
+    let measured = load("measured-load");
+    assert_eq!(measured.warnings, [""; 0]);
+    assert_eq!(measured.missing_load_source(), None);
+    let source = measured.load_source.expect("the file names one");
+    assert_eq!(
+        source.describe(),
+        "Prometheus at http://prometheus.monitoring:9090/, every 30000 ms"
+    );
+    let read = |section: &str| {
+        let text = format!(
+            "actions: \"allocate, backfill\"\n\
+             tiers: [{{plugins: [{{name: gang}}, {{name: predicates}}, {{name: usage}}]}}]\n{section}"
+        );
+        config::parse(&Registry::standard(), "conf.yaml", &text)
+    };
+    let none = read("").expect("it is valid");
+    assert_eq!(none.load_source, None);
+    let missing = "usage knows the load of no node: metrics names no source of it";
+    assert_eq!(none.missing_load_source().as_deref(), Some(missing));
+    let elastic = "metrics: {type: elasticsearch, address: \"https://es:9200\", \
+        tls.insecureSkipVerify: true, elasticsearch.username: u, elasticsearch.password: p}";
+    let described = read(elastic).expect("it is valid").load_source.expect("named").describe();
+    let want = "Elasticsearch at https://es:9200/, indices metricbeat-*, every 30000 ms, whatever its \
+        certificate";
+    assert_eq!(described, want);
+    for (section, problem) in [
+        (
+            "metrics: {type: promtheus}",
+            "metrics.type: expected one of prometheus, prometheus_adaptor, elasticsearch",
+        ),
+        ("metrics: {type: prometheus}", "metrics.address: "),
+        ("metrics: {type: prometheus, address: nowhere}", "metrics.address: expected an address"),
+        (
+            "metrics: {type: prometheus_adaptor, interval: 5}",
+            "metrics.interval: expected a length of time",
+        ),
+        (
+            "metrics: {type: prometheus_adaptor, tls.insecureSkipVerify: maybe}",
+            "expected true or false",
+        ),
+    ] {
+        let errors = read(section).expect_err(section).to_string();
+        assert!(errors.contains(problem), "{section}: {errors}");
+    }
 }
 
 #[test]

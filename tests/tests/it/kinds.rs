@@ -15,7 +15,7 @@ const LEASES: (&str, &str) = ("coordination.k8s.io", "leases");
 /// The page is held against the rendered chart where the chart is tested.
 #[test]
 fn the_kinds_that_may_be_watched_are_those_of_the_table() {
-    let kinds = ObjectKind::READ.iter().map(|kind| (kind.group(), kind.plural()));
+    let kinds = ObjectKind::watched().map(|kind| (kind.group(), kind.plural()));
     let kinds: BTreeSet<_> =
         kinds.map(|(group, plural)| (group.to_owned(), plural.to_owned())).collect();
     for verb in ["get", "list", "watch"] {

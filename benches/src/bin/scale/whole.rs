@@ -27,7 +27,7 @@ const CHURN: usize = 50;
 
 pub(crate) fn measure(options: &Options) -> Result<Whole, String> {
     let (fleet, threads) = (options.fleet(), options.threads());
-    let Parsed { config, warnings } = options.config()?;
+    let Parsed { config, warnings, .. } = options.config()?;
     for warning in warnings {
         eprintln!("warning: {warning}");
     }

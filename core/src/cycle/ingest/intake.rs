@@ -86,6 +86,7 @@ impl Intake<'_, '_> {
     fn set(&mut self, facts: Facts) {
         match facts {
             Facts::Node(facts) => self.node(&facts),
+            Facts::NodeLoad(facts) => self.node_load(&facts.node.clone(), Some(*facts)),
             Facts::Pod(facts) => self.pod(&facts),
             Facts::PodGroup(facts) => self.pod_group(&facts),
             Facts::Queue(facts) => self.queue(&facts),
@@ -117,6 +118,7 @@ impl Intake<'_, '_> {
     fn forget(&mut self, object: &ObjectRef) {
         match object {
             ObjectRef::Node(name) => self.node_gone(name),
+            ObjectRef::NodeLoad(name) => self.node_load(name, None),
             ObjectRef::Pod(key) => self.pod_gone(key),
             ObjectRef::PodGroup(key) => self.pod_group_gone(key),
             ObjectRef::Queue(name) => self.queue_gone(name),
@@ -162,6 +164,7 @@ impl Intake<'_, '_> {
         if !item.offers(&offer) {
             self.cluster.offer(node, &offer);
         }
+        self.write_capacity(node, facts, &offer);
         self.write_limits(node);
     }
 

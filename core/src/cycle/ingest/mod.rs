@@ -9,6 +9,7 @@ mod intake;
 mod pods;
 mod volumes;
 mod shards;
+mod loads;
 mod domains;
 mod groups;
 mod selectors;
@@ -49,6 +50,8 @@ pub(crate) struct Dirty {
     pub(crate) shards: bool,
     /// Volumes that may be had, or who holds them, changed.
     pub(crate) volumes: bool,
+    /// Loads of nodes were measured.
+    pub(crate) loads: bool,
     /// Claims whose pods need another look at them.
     pub(crate) claims: std::collections::BTreeSet<crate::ids::ObjectKey>,
     /// Services and controllers that came, changed or went, by namespace.

@@ -181,6 +181,7 @@ impl Intake<'_, '_> {
         *item.traits = TaskTraits {
             best_effort: request.is_empty_but_pods(),
             gated: !facts.gates.is_empty(),
+            qos: facts.qos,
             ownership: facts.ownership,
             preemptable: facts.preemptable.unwrap_or(true),
             cooldown_ms: facts.cooldown_ms,
@@ -218,6 +219,8 @@ impl Intake<'_, '_> {
         let running = facts.phase == PodPhase::Running;
         let since = item.timing.running.get().filter(|_| !first_sight).unwrap_or(self.now.0);
         item.timing.running = running.then_some(since).into();
+        // One that ran before anybody looked is taken to be in what was measured.
+        item.timing.measured = running && (first_sight || item.timing.measured);
         *item.observed = observed;
         item.identity.uid = facts.uid.clone();
         item.identity.version = facts.version.and_then(NonZero::new);

@@ -14,8 +14,10 @@ mod binpack;
 mod resource_strategy_fit;
 mod network_topology_aware;
 mod nodegroup;
+mod usage;
 mod conformance;
 mod pdb;
+mod rescheduling;
 mod planned;
 
 use super::PluginSpec;
@@ -39,12 +41,12 @@ pub(super) const STANDARD: &[&PluginSpec] = &[
     &resource_strategy_fit::SPEC,
     &network_topology_aware::SPEC,
     &nodegroup::SPEC,
-    &planned::USAGE,
+    &usage::SPEC,
     &planned::DEVICESHARE,
     &planned::NUMA_AWARE,
     &conformance::SPEC,
     &pdb::SPEC,
     &planned::CDP,
     &planned::TDM,
-    &planned::RESCHEDULING,
+    &rescheduling::SPEC,
 ];

@@ -3,9 +3,7 @@
 //!
 //! `cdp` is the exception: what it promises always holds, so there is nothing to ask it.
 
-use crate::config::ArgumentKind::{
-    Amount, Bool, Duration, FloatFrom, Fraction, Int, IntFrom, List, Map, OneOf, Percent, Text,
-};
+use crate::config::ArgumentKind::{Bool, Duration, Int, IntFrom, List, Map, Text};
 use crate::config::{ArgumentSpec, Gate, arg};
 use crate::policy::{PluginSpec, Support, Weight, Words};
 
@@ -42,34 +40,6 @@ pub(super) const EXTENDER: PluginSpec = PluginSpec {
     ..PluginSpec::named(
         "extender",
         "asks a server of yours over HTTP for the decisions named by its verbs",
-    )
-};
-
-pub(super) const USAGE: PluginSpec = PluginSpec {
-    extra_gates: &[Gate::Predicate, Gate::NodeOrder],
-    arguments: &[
-        arg("usage.weight", IntFrom(0), "5", "factor of its node score"),
-        arg("cpu.weight", IntFrom(0), "1", "weight of cpu load in the mean"),
-        arg("memory.weight", IntFrom(0), "1", "weight of memory load in the mean"),
-        arg(
-            "thresholds",
-            Map(&[
-                arg("cpu", Percent, "80", "cpu load in percent from which a node is avoided"),
-                arg("mem", Percent, "80", "memory load in percent from which it is avoided"),
-            ]),
-            "",
-            "loads above which a node takes no more pods",
-        ),
-        arg("estimator", Map(USAGE_ESTIMATOR), "", "load of pods not yet seen in metrics"),
-    ],
-    words: Words {
-        filter: Some("measured load allows"),
-        scores: &[("little measured load", Weight::Argument("usage.weight"))],
-        ..Words::NONE
-    },
-    ..PluginSpec::named(
-        "usage",
-        "nodes with less measured load are preferred, and overloaded ones avoided",
     )
 };
 
@@ -174,25 +144,6 @@ pub(super) const TDM: PluginSpec = PluginSpec {
     )
 };
 
-pub(super) const RESCHEDULING: PluginSpec = PluginSpec {
-    extra_gates: &[Gate::Victim],
-    arguments: &[
-        arg("interval", Duration, "5m", "shortest time between two rounds"),
-        arg(
-            "metricsPeriod",
-            Duration,
-            "5m",
-            "span of the load averages to read; only 10m is ever collected",
-        )
-        .without_effect("load is only ever averaged over 10m"),
-        arg("strategies", List(&Map(RESCHEDULING_STRATEGY)), "", "what counts as overloaded"),
-    ],
-    ..PluginSpec::named(
-        "rescheduling",
-        "pods are moved from overloaded nodes to idle ones, by the shuffle action",
-    )
-};
-
 const EXTENDER_ARGUMENTS: &[ArgumentSpec] = &[
     arg("extender.urlPrefix", Text, "", "address all verbs are appended to"),
     arg("extender.httpTimeout", Duration, "1s", "longest wait for an answer"),
@@ -218,35 +169,4 @@ const EXTENDER_ARGUMENTS: &[ArgumentSpec] = &[
         "",
         "asks only for pods that request one of these resources",
     ),
-];
-
-const USAGE_ESTIMATOR: &[ArgumentSpec] = &[
-    arg("request_ratio", Fraction, "0.7", "part of a request assumed to be used"),
-    arg("burst_ratio", Fraction, "0.0", "part of the room up to the limit assumed to be used"),
-    arg("risk_threshold", Fraction, "0.6", "load from which estimates are raised"),
-    arg("risk_factor", FloatFrom(1), "1.2", "how much they are raised"),
-    arg("be_cpu", Amount, "250", "cpu of a pod that requests nothing, in thousandths of a core"),
-    arg("be_mem", Amount, "200Mi", "memory of a pod that requests nothing"),
-];
-
-const RESCHEDULING_STRATEGY: &[ArgumentSpec] = &[
-    arg("name", OneOf(&["lowNodeUtilization"]), "", "name of the strategy"),
-    arg(
-        "params",
-        Map(&[
-            arg("thresholds", Map(LOADS), "", "a node below all of these is idle"),
-            arg("targetThresholds", Map(LOADS), "", "a node above any of these is overloaded"),
-            arg("thresholdPriorityClassName", Text, "", "accepted; Volcano does not read it"),
-            arg("nodeFit", Bool, "", "accepted; Volcano does not read it"),
-        ]),
-        "",
-        "its numbers",
-    ),
-];
-
-const LOADS: &[ArgumentSpec] = &[
-    arg("cpu", Percent, "100", "load of the cpu, in percent"),
-    arg("memory", Percent, "100", "load of the memory, in percent"),
-    arg("pods", Percent, "100", "used pod slots, in percent"),
-    arg("pod", Percent, "100", "used pod slots, in percent (Volcano's code reads this spelling)"),
 ];

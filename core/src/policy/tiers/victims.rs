@@ -20,6 +20,8 @@ pub struct Moves {
     pub tasks: Vec<(Entity, &'static str)>,
     /// When the first plugin wants to be asked again.
     pub again: Option<TimeMs>,
+    /// Plugins that are asked at intervals, and were.
+    pub rounds: Vec<&'static str>,
 }
 
 impl Policies {
@@ -97,20 +99,33 @@ impl Policies {
         plugins.find_map(|policy| policy.gang_victims(cluster, evictor, need, candidates))
     }
 
+    /// Plugins that name tasks, each with the interval at which it is asked, if it has one.
+    pub fn victim_rounds(&self) -> impl Iterator<Item = (&'static str, Option<i64>)> + '_ {
+        self.at.victim_tasks.named().map(|(name, policy)| (name, policy.interval_ms()))
+    }
+
     /// Who is to leave its node: what the plugins of a tier name, taken together; the first tier that names
-    /// any candidate decides. Of those only they go whom every guard, of whatever tier, lets go. What
-    /// guards refuse is refused: no later tier is asked in its stead.
+    /// any candidate decides. Of plugins that are asked at intervals only those are asked that are `due`. Of
+    /// whom they name only they go whom every guard, of whatever tier, lets go. What guards refuse is
+    /// refused: no later tier is asked in its stead.
     pub fn victim_tasks(
         &self,
         cluster: &Cluster<'_, '_>,
         now: TimeMs,
+        due: &[&'static str],
         candidates: &[Entity],
     ) -> Moves {
         let mut by: HashMap<Entity, &'static str, FxBuildHasher> = HashMap::default();
-        let mut again = None;
+        let (mut again, mut rounds) = (None, Vec::new());
         let mut left = Vec::new();
         for tier in self.at.victim_tasks.tiers() {
             for (name, policy) in tier {
+                if policy.interval_ms().is_some() {
+                    if !due.contains(&name) {
+                        continue;
+                    }
+                    rounds.push(name);
+                }
                 let Proposal { tasks, again: then } = policy.victim_tasks(cluster, now, candidates);
                 again = [again, then].into_iter().flatten().min();
                 for task in tasks {
@@ -127,7 +142,7 @@ impl Policies {
                 left = common(left, &named);
             }
         }
-        Moves { tasks: left.into_iter().map(|task| (task, by[&task])).collect(), again }
+        Moves { tasks: left.into_iter().map(|task| (task, by[&task])).collect(), again, rounds }
     }
 
     /// Puts queues with victims in the order in which they give: what plugins say of a queue when this

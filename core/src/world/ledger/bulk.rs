@@ -14,7 +14,7 @@ use crate::world::job::JobCounts;
 use crate::world::node::{ChangeLog, LogMark, NodeColumns};
 use crate::world::rows::{Node, NodeContiguousItem, TaskReadOnlyContiguousItem};
 use crate::world::task::{Assumed, Assumption, Request, TaskStatus, status_of};
-use crate::world::{ClassId, Stay};
+use crate::world::{ClassId, Stay, Unmeasured};
 
 /// What tasks must have in common to be entered together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +93,10 @@ impl<'a, 's> BulkNodes<'a, 's> {
             let unasked = *unasked;
             let flags = &mut nodes.flags.bypass_change_detection()[row];
             *flags = flags.with_room(releasing, pipelined, unasked);
+        }
+        if request.unmeasured != Unmeasured::NONE {
+            let load = &mut nodes.load.bypass_change_detection()[row];
+            Flow::In.load(&mut load.unmeasured, &request.unmeasured);
         }
         if !request.counted_by.count_ids().is_empty() {
             let pod_counts = &mut nodes.pod_counts.bypass_change_detection()[row];

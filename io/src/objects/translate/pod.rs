@@ -63,6 +63,7 @@ impl Translate for Pod {
             preempts: priority_class::policy(self.spec.preemption_policy.as_deref()),
             cooldown_ms: cooldown(metadata).unwrap_or(0),
             request: request::total(about, &self.spec)?,
+            qos: request::qos(&self.spec),
             constraints: placed_or(node_name, constraints(about, self))?,
             claims: volume::claims_of(about, self)?,
             inline_drivers: volume::inline_drivers(self),
@@ -238,6 +239,7 @@ fn constraints(about: &About<'_>, pod: &Pod) -> Result<Constraints, TranslateErr
         interpod: interpod::facts(about, &pod.spec)?,
         images: images::of_pod(&pod.spec),
         unasked: request::unasked(about, &pod.spec)?,
+        limits: request::limits(about, &pod.spec)?,
         strategy: strategy::wish(&pod.metadata),
     })
 }

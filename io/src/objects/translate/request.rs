@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 
+use muster_core::delta::QosClass;
 use muster_core::ids::Name;
 use muster_core::resource::{Quantity, ResourceList};
 
 use super::TranslateError;
 use super::about::{About, member};
-use crate::objects::{PodSpec, ResourceMap, Resources};
+use crate::objects::{PodSpec, ResourceMap, Resources, Scalar};
 
 type Amounts<'a> = BTreeMap<&'a str, Quantity>;
 
@@ -20,7 +21,7 @@ pub(in crate::objects) fn total(
     about: &About<'_>,
     spec: &PodSpec,
 ) -> Result<ResourceList, TranslateError> {
-    let total = total_with(about, spec, &Amounts::new())?;
+    let total = total_with(about, spec, First::Requests, &Amounts::new())?;
     Ok(total.into_iter().map(|(name, quantity)| (Name::from(name), quantity)).collect())
 }
 
@@ -40,18 +41,76 @@ pub(in crate::objects) fn unasked(
         ("cpu", Quantity::from_milli(100)),
         ("memory", Quantity::from_units(200 << 20)),
     ]);
-    let given = total_with(about, spec, &Amounts::new())?;
-    let raised = total_with(about, spec, &assumed)?;
+    let given = total_with(about, spec, First::Requests, &Amounts::new())?;
+    let raised = total_with(about, spec, First::Requests, &assumed)?;
     let amount = |of: &Amounts<'_>, name| of.get(name).copied().unwrap_or_default();
     let cpu = [&raised, &given].map(|of| amount(of, "cpu").milli_ceil());
     let memory = [&raised, &given].map(|of| amount(of, "memory").units_ceil());
     Ok([cpu[0].saturating_sub(cpu[1]), memory[0].saturating_sub(memory[1])])
 }
 
+/// Milli-cpu and bytes of memory the containers may use at most; where one has no limit, what it asks
+/// for.
+pub(in crate::objects) fn limits(
+    about: &About<'_>,
+    spec: &PodSpec,
+) -> Result<[i64; 2], TranslateError> {
+    let most = total_with(about, spec, First::Limits, &Amounts::new())?;
+    let amount = |name| most.get(name).copied().unwrap_or_default();
+    Ok([amount("cpu").milli_ceil(), amount("memory").units_ceil()])
+}
+
+/// How firmly the pod's resources are promised to it, as Kubernetes derives it: from the pod's own
+/// resources where it has any, else from those of all containers.
+pub(in crate::objects) fn qos(spec: &PodSpec) -> QosClass {
+    let own = Some(&spec.resources).filter(|own| asks_for_any(own));
+    let containers = || {
+        let all = spec.containers.iter().chain(&spec.init_containers);
+        all.map(|container| &container.resources)
+    };
+    let (any, all) = match own {
+        Some(own) => (true, is_guaranteed(own)),
+        None => (containers().any(asks_for_any), containers().all(is_guaranteed)),
+    };
+    match (any, all) {
+        (false, _) => QosClass::BestEffort,
+        (true, false) => QosClass::Burstable,
+        (true, true) => QosClass::Guaranteed,
+    }
+}
+
+const QOS_RESOURCES: [&str; 2] = ["cpu", "memory"];
+
+fn asks_for_any(one: &Resources) -> bool {
+    let is_given = |map: &ResourceMap, name: &str| {
+        let amount = map.get(name).and_then(|text| text.as_str().parse::<Quantity>().ok());
+        amount.is_some_and(|amount| amount != Quantity::default())
+    };
+    QOS_RESOURCES.iter().any(|name| is_given(&one.requests, name) || is_given(&one.limits, name))
+}
+
+/// Does it ask for all it may use of cpu and memory? A limit alone is a request, too.
+fn is_guaranteed(one: &Resources) -> bool {
+    let amount = |text: &Scalar| text.as_str().parse::<Quantity>().ok();
+    QOS_RESOURCES.iter().all(|name| {
+        one.limits.get(*name).is_some_and(|limit| {
+            one.requests.get(*name).is_none_or(|request| amount(request) == amount(limit))
+        })
+    })
+}
+
+/// Which of a container's amounts counts where it has both.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum First {
+    Requests,
+    Limits,
+}
+
 /// The whole request where containers ask for so much of what they do not name.
 fn total_with<'a>(
     about: &About<'_>,
     spec: &'a PodSpec,
+    first: First,
     assumed: &Amounts<'a>,
 ) -> Result<Amounts<'a>, TranslateError> {
     let fill = |request: &mut Amounts<'a>| {
@@ -61,15 +120,16 @@ fn total_with<'a>(
     };
     let mut together = Amounts::new();
     for (at, container) in spec.containers.iter().enumerate() {
-        let mut request =
-            effective(about, &container.resources, || format!("spec.containers[{at}].resources"))?;
+        let mut request = effective(about, &container.resources, first, || {
+            format!("spec.containers[{at}].resources")
+        })?;
         fill(&mut request);
         add(&mut together, &request);
     }
     let mut sidecars = Amounts::new();
     let mut before = Amounts::new();
     for (at, container) in spec.init_containers.iter().enumerate() {
-        let mut request = effective(about, &container.resources, || {
+        let mut request = effective(about, &container.resources, first, || {
             format!("spec.initContainers[{at}].resources")
         })?;
         fill(&mut request);
@@ -84,7 +144,7 @@ fn total_with<'a>(
     }
     raise(&mut together, &before);
     add(&mut together, &Amounts::from([("pods", Quantity::from_units(1))]));
-    apply_pod_level(about, &spec.resources, &mut together)?;
+    apply_pod_level(about, &spec.resources, first, &mut together)?;
     add(&mut together, &amounts(about, &spec.overhead, || "spec.overhead".to_owned())?);
     Ok(together)
 }
@@ -94,10 +154,15 @@ fn total_with<'a>(
 fn apply_pod_level<'a>(
     about: &About<'_>,
     resources: &'a Resources,
+    first: First,
     total: &mut Amounts<'a>,
 ) -> Result<(), TranslateError> {
     let requests = amounts(about, &resources.requests, || "spec.resources.requests".to_owned())?;
     let limits = amounts(about, &resources.limits, || "spec.resources.limits".to_owned())?;
+    let (requests, limits) = match first {
+        First::Requests => (requests, limits),
+        First::Limits => (limits, requests),
+    };
     total.extend(requests.into_iter().filter(|entry| has_pod_level(entry.0)));
     for (name, quantity) in limits.into_iter().filter(|entry| has_pod_level(entry.0)) {
         total.entry(name).or_insert(quantity);
@@ -110,16 +175,22 @@ fn has_pod_level(name: &str) -> bool {
     matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
 }
 
-/// A container's requests; a limit stands in for a request that is absent, as the API server fills
-/// it in.
+/// A container's requests, a limit in place of a request that is absent, as the API server fills it in;
+/// or the other way round.
 fn effective<'a>(
     about: &About<'_>,
     resources: &'a Resources,
+    first: First,
     field: impl Fn() -> String,
 ) -> Result<Amounts<'a>, TranslateError> {
-    let mut effective = amounts(about, &resources.limits, || format!("{}.limits", field()))?;
-    effective.extend(amounts(about, &resources.requests, || format!("{}.requests", field()))?);
-    Ok(effective)
+    let limits = amounts(about, &resources.limits, || format!("{}.limits", field()))?;
+    let requests = amounts(about, &resources.requests, || format!("{}.requests", field()))?;
+    let (first, mut second) = match first {
+        First::Requests => (requests, limits),
+        First::Limits => (limits, requests),
+    };
+    second.extend(first);
+    Ok(second)
 }
 
 fn amounts<'a>(

@@ -95,6 +95,9 @@ impl Cluster {
     pub fn apply(&mut self, objects: impl IntoIterator<Item = Object>, at_ms: i64) {
         for mut object in objects {
             let (kind, key) = (object.kind(), object.key());
+            if let Object::NodeMetrics(metrics) = &mut object {
+                metrics.measured_ms.get_or_insert(at_ms);
+            }
             match self.store.get(kind, &key) {
                 Some(old) => store::inherit(&mut object, old),
                 None => self.name_newcomer(&mut object, at_ms),

@@ -102,15 +102,23 @@ fn object(
     if let Some(metadata) = object.metadata_mut()
         && let Some(text) = &metadata.creation_timestamp
     {
-        let Some(ms) = clock::parse_rfc3339(text) else {
-            let problem = format!(
-                "{text:?} is not an RFC 3339 time; expected one such as 2026-01-01T00:00:00Z"
-            );
-            return Err(FieldError::new("metadata.creationTimestamp", problem));
-        };
-        metadata.created_ms = Some(ms);
+        metadata.created_ms = Some(time(text, "metadata.creationTimestamp")?);
+    }
+    if let Object::NodeMetrics(metrics) = &mut object
+        && let Some(text) = &metrics.timestamp
+    {
+        metrics.measured_ms = Some(time(text, "timestamp")?);
     }
     Ok(object)
+}
+
+/// The virtual time a field names.
+fn time(text: &str, field: &str) -> Result<i64, FieldError> {
+    clock::parse_rfc3339(text).ok_or_else(|| {
+        let problem =
+            format!("{text:?} is not an RFC 3339 time; expected one such as 2026-01-01T00:00:00Z");
+        FieldError::new(field, problem)
+    })
 }
 
 /// An object as it stands in a file.

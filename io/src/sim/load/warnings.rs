@@ -44,9 +44,9 @@ impl Warnings {
     }
 }
 
-/// Pods on nodes that never exist: nobody stops a cluster from having them, and they are kept, but
-/// their author probably meant something else.
-pub(super) fn missing_nodes(scenario: &Scenario) -> Option<String> {
+/// Pods and measurements of nodes that never exist: nobody stops a cluster from having them, and they are
+/// kept, but their author probably meant something else.
+pub(super) fn missing_nodes(scenario: &Scenario) -> Vec<String> {
     let applied = scenario.timeline.iter().flat_map(|entry| &entry.apply);
     let objects = || scenario.objects.iter().chain(applied.clone());
     let nodes: BTreeSet<&str> = objects()
@@ -55,17 +55,34 @@ pub(super) fn missing_nodes(scenario: &Scenario) -> Option<String> {
             _ => None,
         })
         .collect();
-    let mut lost = objects().filter_map(|object| match object {
-        Object::Pod(pod) => {
-            let node = pod.spec.node_name.as_deref().filter(|node| !nodes.contains(node))?;
-            Some((object.kind().title(&object.key()), node))
+    let (mut pods, mut measured) = (Vec::new(), Vec::new());
+    for object in objects() {
+        match object {
+            Object::Pod(pod) => {
+                let node = pod.spec.node_name.as_deref().filter(|node| !nodes.contains(node));
+                pods.extend(node.map(|node| (object.kind().title(&object.key()), node)));
+            }
+            Object::NodeMetrics(metrics) => {
+                let node = metrics.metadata.name.as_str();
+                measured.extend((!nodes.contains(node)).then_some(node));
+            }
+            _ => {}
         }
-        _ => None,
+    }
+    let pods = pods.first().map(|(pod, node)| {
+        let more = more(pods.len());
+        format!("Pod {pod} is on node {node:?}, which never exists; it is kept as it is{more}")
     });
-    let (first, node) = lost.next()?;
-    let more = match lost.count() {
-        0 => String::new(),
-        more => format!(" (and {more} more like it)"),
-    };
-    Some(format!("Pod {first} is on node {node:?}, which never exists; it is kept as it is{more}"))
+    let measured = measured.first().map(|node| {
+        let more = more(measured.len());
+        format!("NodeMetrics {node} measures a node that never exists; it has no effect{more}")
+    });
+    pods.into_iter().chain(measured).collect()
+}
+
+fn more(count: usize) -> String {
+    match count {
+        0 | 1 => String::new(),
+        count => format!(" (and {} more like it)", count - 1),
+    }
 }

@@ -69,7 +69,7 @@ fn bed() -> Bed {
 fn moved(plugins: impl Fn() -> Vec<Tier> + Send + Sync + 'static) -> Vec<String> {
     bed().look(move |cluster, directory| {
         let candidates = tasks(directory, &["v-3", "v-1", "v-0", "v-2"]);
-        let moves = tiers(plugins()).victim_tasks(cluster, TimeMs(0), &candidates);
+        let moves = tiers(plugins()).victim_tasks(cluster, TimeMs(0), &[], &candidates);
         let said = moves
             .tasks
             .iter()
@@ -115,7 +115,8 @@ fn who_is_no_candidate_is_not_moved_and_does_not_keep_the_next_tier_from_being_a
     let moved = bed().look(|cluster, directory| {
         let outside: Named = ("insists", Arc::new(Insists(tasks(directory, &["v-0"])[0])));
         let policies = tiers(vec![vec![outside], vec![proposes("b", &[0, 1])]]);
-        let moves = policies.victim_tasks(cluster, TimeMs(0), &tasks(directory, &["v-1", "v-2"]));
+        let moves =
+            policies.victim_tasks(cluster, TimeMs(0), &[], &tasks(directory, &["v-1", "v-2"]));
         named(cluster, &moves.tasks.iter().map(|&(task, _)| task).collect::<Vec<_>>())
     });
     assert_eq!(moved, ["v-1"]);
@@ -127,7 +128,7 @@ fn the_earliest_wish_to_be_asked_again_counts() {
         let wishes = [Some(60), None, Some(20)];
         let wish = |later| -> Named { ("a", Arc::new(Proposes(&[], later))) };
         let policies = tiers(wishes.map(|later| vec![wish(later)]).into());
-        policies.victim_tasks(cluster, TimeMs(100), &tasks(directory, &["v-0"])).again
+        policies.victim_tasks(cluster, TimeMs(100), &[], &tasks(directory, &["v-0"])).again
     });
     assert_eq!(again, Some(TimeMs(120)));
 }
@@ -148,7 +149,7 @@ fn a_closed_gate_silences_a_plugin() {
             policies.add((0, "a"), proposes("a", &[0, 1]).1, of_proposer);
             policies.add((0, "guards"), guards(&[1]).1, of_guard);
             let asked = policies.is_asked(Point::VictimTasks);
-            let moves = policies.victim_tasks(cluster, TimeMs(0), &candidates);
+            let moves = policies.victim_tasks(cluster, TimeMs(0), &[], &candidates);
             (asked, moves.tasks.len())
         })
     });
