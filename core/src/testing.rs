@@ -118,6 +118,7 @@ pub fn pod(name: &str) -> Built<PodFacts> {
         gates: Vec::new(),
         phase: PodPhase::Pending,
         node: None,
+        placed: None,
         nominated: None,
         annotated: None,
         version: None,

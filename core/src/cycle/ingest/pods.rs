@@ -216,7 +216,9 @@ impl Intake<'_, '_> {
         let persistence = self.cluster.reservations.rules.persistence;
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
         let running = facts.phase == PodPhase::Running;
-        let since = item.timing.running.get().filter(|_| !first_sight).unwrap_or(self.now.0);
+        // What the pod itself says outlives a restart of the scheduler.
+        let seen = || item.timing.running.get().filter(|_| !first_sight);
+        let since = facts.placed.or_else(seen).unwrap_or(self.now.0);
         item.timing.running = running.then_some(since).into();
         *item.observed = observed;
         item.identity.uid = facts.uid.clone();

@@ -99,16 +99,13 @@ fn object(
         return if named { Ok(object) } else { Err(FieldError::new("metadata.name", problem)) };
     }
     check(&object, owner)?;
-    if let Some(metadata) = object.metadata_mut()
-        && let Some(text) = &metadata.creation_timestamp
+    object.read_times(clock::parse_rfc3339);
+    if let Some(metadata) = object.metadata()
+        && let (Some(text), None) = (&metadata.creation_timestamp, metadata.created_ms)
     {
-        let Some(ms) = clock::parse_rfc3339(text) else {
-            let problem = format!(
-                "{text:?} is not an RFC 3339 time; expected one such as 2026-01-01T00:00:00Z"
-            );
-            return Err(FieldError::new("metadata.creationTimestamp", problem));
-        };
-        metadata.created_ms = Some(ms);
+        let problem =
+            format!("{text:?} is not an RFC 3339 time; expected one such as 2026-01-01T00:00:00Z");
+        return Err(FieldError::new("metadata.creationTimestamp", problem));
     }
     Ok(object)
 }
