@@ -7,9 +7,9 @@
 use std::borrow::Borrow;
 
 use crate::delta::{
-    ClusterDelta, Constraints, DomainFacts, DomainMember, GroupPhase, NodeFacts, NodeGroupFacts,
-    Ownership, PodFacts, PodGroupFacts, PodPhase, PreemptionPolicy, PriorityClassFacts, QueueFacts,
-    TierRef, TopologyMode, TopologyWish,
+    ClusterDelta, Constraints, DomainFacts, DomainMember, NodeFacts, NodeGroupFacts, Ownership,
+    PodFacts, PodGroupFacts, PodPhase, PreemptionPolicy, PriorityClassFacts, QueueFacts, TierRef,
+    TopologyMode, TopologyWish,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::{Quantity, ResourceList};
@@ -206,7 +206,7 @@ pub fn group(name: &str, min_member: u32) -> Built<PodGroupFacts> {
         preemptable: None,
         topology: None,
         subgroups: Vec::new(),
-        phase: GroupPhase::Pending,
+        phase: None,
         report: crate::status::GroupReport::default(),
     })
 }

@@ -6,6 +6,7 @@
 mod groups;
 mod mirror;
 mod queues;
+mod refused;
 mod waits;
 
 use bevy_ecs::prelude::{Res, ResMut, Resource};
@@ -32,6 +33,7 @@ pub(super) fn reflect(
     let alarm = session.alarm.0.take().filter(|&time| time > session.now.0);
     let waits_end = session.cluster.next_due();
     due.0 = [next_due(&mut session), alarm, waits_end].into_iter().flatten().min();
+    refused::join(&mut session);
     groups::reflect(&mut session);
     queues::reflect(&mut session, &mut told);
     session.rankings.end_cycle();

@@ -208,6 +208,12 @@ pub trait ApportionPlugin: Plugin {
     /// One portion for each claim. Asked at the start of a cycle in which anything it depends on has
     /// changed.
     fn apportion(&self, claims: &Claims<'_>) -> Vec<Portion>;
+
+    /// Of two queues of which one takes from the other, which are compared? Those so many levels above
+    /// them, but none above the point where their paths part.
+    fn levels_compared(&self) -> usize {
+        usize::MAX
+    }
 }
 
 /// Admits jobs. A rejection ends the vote, a permit ends it at its tier, and silence agrees.
