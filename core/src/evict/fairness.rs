@@ -3,7 +3,7 @@
 //! A task may be taken only while its queue is further over its due than the taker's queue will be when
 //! it has what it asks for. Queues are compared where their paths part: what moves between two queues
 //! below a common parent is no matter of that parent. `capacity` with a hierarchy may name another
-//! place, so many levels above each queue, and none for the queues themselves; then all are compared
+//! place, a number of levels above each queue, zero for the queues themselves; then all are compared
 //! there. Only resources the taker asks for are compared, and of those only what a due speaks of. No
 //! queue that loses by it falls below its guarantee, whichever plugin decides about victims.
 //!
@@ -60,7 +60,7 @@ impl<'a, 'w, 's> Fairness<'a, 'w, 's> {
     }
 }
 
-/// The queues that are compared for giver and taker: those so many levels above them, but at most
+/// The queues that are compared for giver and taker: the ancestors this many levels above them, at most
 /// those just below the first queue both are in. None if one contains the other.
 fn compared(
     cluster: &Cluster<'_, '_>,

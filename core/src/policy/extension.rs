@@ -209,8 +209,8 @@ pub trait ApportionPlugin: Plugin {
     /// changed.
     fn apportion(&self, claims: &Claims<'_>) -> Vec<Portion>;
 
-    /// Of two queues of which one takes from the other, which are compared? Those so many levels above
-    /// them, but none above the point where their paths part.
+    /// Which queues are compared when one queue takes from another: the ancestors this many levels
+    /// above the two, and at most those where their paths part.
     fn levels_compared(&self) -> usize {
         usize::MAX
     }

@@ -254,7 +254,7 @@ impl<'a> NodeColumns<'a> {
     }
 }
 
-/// What all present nodes offer together, and what of it is nobody's here to give.
+/// What all present nodes offer together, and what pods of other schedulers take of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Resource)]
 pub struct ClusterTotals {
     pub(super) offered: ResourceVec,

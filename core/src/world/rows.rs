@@ -321,8 +321,8 @@ impl<'w> QueueReadOnlyItem<'w, '_> {
         self.usage
     }
 
-    /// The due that counts when queues take from each other. Dues that promise room nobody here can
-    /// give would make everybody look poor, and nobody would give anything back.
+    /// The due that counts when queues take from each other. A due of room that other schedulers have
+    /// taken would make every queue look poor, and none would give anything back.
     pub fn lasting_due(&self) -> Option<&'w Limits> {
         self.terms.lasting_due.as_ref().or(self.deserved.0.as_ref())
     }

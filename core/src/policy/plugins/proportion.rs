@@ -207,8 +207,8 @@ fn apportion(claims: &Claims<'_>) -> Vec<Portion> {
     portions
 }
 
-/// Divides so much of each resource among all queues. A parent is due what its own jobs and its
-/// children are.
+/// Divides a total of each resource among all queues. A parent is due what its own jobs and its children
+/// are.
 fn divide_among(claims: &Claims<'_>, total: &ResourceVec) -> Vec<Portion> {
     let terms = ceilings(claims);
     let demands: Vec<ResourceVec> = claims.queues.iter().map(QueueClaim::demand).collect();
