@@ -49,7 +49,7 @@ impl Echo {
             }
             Intent::GroupStatus { group, phase, report } => {
                 let facts = self.groups.get_mut(group)?;
-                (facts.phase, facts.report) = (*phase, report.clone());
+                (facts.phase, facts.report) = (Some(*phase), report.clone());
                 Some(ClusterDelta::Set(Facts::PodGroup(facts.clone())))
             }
             // Nothing else changes what the scheduler reads of pods and groups.

@@ -264,7 +264,7 @@ pub fn group(
         group.key = ObjectKey::new(NAMESPACE, name.clone());
         group.uid = uid(name);
         group.created = created;
-        group.phase = if running.is_some() { GroupPhase::Running } else { GroupPhase::Pending };
+        group.phase = running.map(|_| GroupPhase::Running);
         group.report = scheduled.unwrap_or_default();
     });
     facts.into()

@@ -19,7 +19,7 @@ use crate::ids::TimeMs;
 use crate::inspect;
 use crate::intent::{CycleOutcome, Intent};
 use crate::interpod::SelectorRegistry;
-use crate::place::{Alarm, Now, Outcome, Settings, Stopwatch};
+use crate::place::{Alarm, Now, Outcome, Refused, Settings, Stopwatch};
 use crate::policy::{Policies, SchedulerConfig};
 use crate::ranking::Rankings;
 use crate::report::{Census, JobView, PodView, QueueView};
@@ -69,6 +69,7 @@ impl Scheduler {
         world.init_resource::<Leadership>();
         world.init_resource::<NextDue>();
         world.init_resource::<Alarm>();
+        world.init_resource::<Refused>();
         world.init_resource::<InfeasibleCache>();
         world.init_resource::<ReportedQueues>();
         let mut names = Names::default();

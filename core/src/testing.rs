@@ -7,9 +7,9 @@
 use std::borrow::Borrow;
 
 use crate::delta::{
-    ClusterDelta, Constraints, DomainFacts, DomainMember, GroupPhase, NodeFacts, NodeGroupFacts,
-    Ownership, PodFacts, PodGroupFacts, PodPhase, PreemptionPolicy, PriorityClassFacts, QosClass,
-    QueueFacts, TierRef, TopologyMode, TopologyWish,
+    ClusterDelta, Constraints, DomainFacts, DomainMember, NodeFacts, NodeGroupFacts, Ownership,
+    PodFacts, PodGroupFacts, PodPhase, PreemptionPolicy, PriorityClassFacts, QosClass, QueueFacts,
+    TierRef, TopologyMode, TopologyWish,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::{Quantity, ResourceList};
@@ -121,6 +121,7 @@ pub fn pod(name: &str) -> Built<PodFacts> {
         gates: Vec::new(),
         phase: PodPhase::Pending,
         node: None,
+        placed: None,
         nominated: None,
         annotated: None,
         version: None,
@@ -208,7 +209,7 @@ pub fn group(name: &str, min_member: u32) -> Built<PodGroupFacts> {
         preemptable: None,
         topology: None,
         subgroups: Vec::new(),
-        phase: GroupPhase::Pending,
+        phase: None,
         report: crate::status::GroupReport::default(),
     })
 }

@@ -131,7 +131,7 @@ impl Outside {
             }
             Intent::GroupStatus { group, phase, report } => {
                 let facts = self.groups.get_mut(&group)?;
-                facts.phase = phase;
+                facts.phase = Some(phase);
                 facts.report = report;
                 Some(ClusterDelta::from(facts.clone()))
             }

@@ -206,7 +206,7 @@ impl Storm {
             }
             Intent::GroupStatus { group, phase, report } => {
                 let Some(facts) = self.groups.get_mut(&group) else { return };
-                facts.phase = phase;
+                facts.phase = Some(phase);
                 facts.report = report;
                 let event = ClusterDelta::from(facts.clone());
                 self.tell_now(event);

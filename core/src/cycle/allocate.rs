@@ -46,8 +46,18 @@ pub(super) fn place_jobs(session: &mut Session<'_, '_>, action: &'static str, se
 
 /// Jobs with something to place that may be tried.
 pub(super) fn eligible(session: &mut Session<'_, '_>, action: &'static str) -> Vec<Entity> {
-    let mut waiting = session.cluster.open_jobs();
-    waiting.retain(|&job| session.cluster.job(job).counts().waiting() > 0);
+    let (mut waiting, mut empty) = (session.cluster.open_jobs(), Vec::new());
+    waiting.retain(|&job| {
+        let item = session.cluster.job(job);
+        if item.counts().tasks() == 0 && item.identity.present {
+            empty.push(job);
+        }
+        item.counts().waiting() > 0
+    });
+    // Controllers make the pods of a group once it is let in.
+    for job in empty {
+        enqueue::is_admitted(session, job);
+    }
     let mut orphans = Vec::new();
     let tried =
         waiting.into_iter().filter(|&job| may_be_tried(session, job, &mut orphans)).collect();
@@ -138,7 +148,7 @@ fn serve(
             statement.pipeline_all_allocated(&mut session.cluster, job);
             statement.commit(&mut session.cluster, &mut session.outcome.0);
             let verdict = explain::waiting(session, job);
-            session.judge(job, Some(verdict));
+            session.judge(job, verdict);
             Turn::Over
         }
         Reach::Short(shortfall)

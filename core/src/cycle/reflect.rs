@@ -7,6 +7,7 @@ mod groups;
 mod mirror;
 mod queues;
 mod shards;
+mod refused;
 mod waits;
 
 use bevy_ecs::prelude::{Res, ResMut, Resource};
@@ -36,6 +37,7 @@ pub(super) fn reflect(
     let waits_end = session.cluster.next_due();
     let load_ends = session.cluster.loads.fades_at();
     due.0 = [next_due(&mut session), alarm, waits_end, load_ends].into_iter().flatten().min();
+    refused::join(&mut session);
     groups::reflect(&mut session);
     queues::reflect(&mut session, &mut told);
     shards::reflect(&mut session, &mut shards);

@@ -81,6 +81,7 @@ fn divide(
         wants: if side.identity.present { Wants::Everything } else { Wants::WhatItHas },
     });
     let queues: Vec<QueueClaim<'_>> = claims.collect();
-    let portions = policies.apportion(&Claims { queues, total: total.amounts(), names })?;
+    let (total, others) = (total.offered(), total.by_others());
+    let portions = policies.apportion(&Claims { queues, total, others, names })?;
     Some(entities.into_iter().zip(portions).collect())
 }

@@ -81,6 +81,8 @@ pub struct PodFacts {
     pub phase: PodPhase,
     /// `spec.nodeName`.
     pub node: Option<Name>,
+    /// Since when it has its node, as far as its status says.
+    pub placed: Option<TimeMs>,
     /// `status.nominatedNodeName`.
     pub nominated: Option<Name>,
     /// The reservation its annotations tell of.

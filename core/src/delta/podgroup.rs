@@ -32,8 +32,8 @@ pub struct PodGroupFacts {
     pub topology: Option<TopologyWish>,
     /// `spec.subGroupPolicy`.
     pub subgroups: Vec<SubGroupPolicy>,
-    /// `status.phase` as last written.
-    pub phase: GroupPhase,
+    /// `status.phase` as last written; none before anybody has.
+    pub phase: Option<GroupPhase>,
     /// The rest of `status` as last written, so that a restart writes nothing again.
     pub report: GroupReport,
 }

@@ -24,6 +24,14 @@ pub(crate) struct EvictAction {
     pub(super) limits: EvictLimits,
 }
 
+impl EvictAction {
+    /// Does it make room for jobs of which every pod asks for its slot and nothing else? Dues speak of
+    /// no slots, so there is nothing a queue could take back; and for whole gangs they count for nothing.
+    pub(super) fn takes_slots(&self) -> bool {
+        self.purpose == EvictPurpose::Preempt && self.style == Style::Task
+    }
+}
+
 /// Tasks an evicting action never evicts, for any evictor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EvictLimits {

@@ -2,15 +2,18 @@
 //!
 //! A task may be taken only while its queue is further over its due than the taker's queue will be when
 //! it has what it asks for. Queues are compared where their paths part: what moves between two queues
-//! below a common parent is no matter of that parent. Only resources the taker asks for are compared,
-//! and of those only what a due speaks of. No queue that loses by it falls below its guarantee,
-//! whichever plugin decides about victims.
+//! below a common parent is no matter of that parent. `capacity` with a hierarchy may name another
+//! place, a number of levels above each queue, zero for the queues themselves; then all are compared
+//! there. Only resources the taker asks for are compared, and of those only what a due speaks of. No
+//! queue that loses by it falls below its guarantee, whichever plugin decides about victims.
 //!
-//! Why no circle: every exchange lowers the larger of the two shares, so the shares of all queues,
-//! sorted, only ever fall.
+//! Why no circle: every exchange lowers the larger of the two shares, so the shares of all queues that
+//! are compared, sorted, only ever fall. That is why the place is the same for everybody: a queue that
+//! gives by its own share could take back by its parent's.
 
 use bevy_ecs::entity::Entity;
 
+use crate::place::Session;
 use crate::policy::{Evictor, Giving, upwards};
 use crate::resource::{Dim, ResourceVec};
 use crate::world::Cluster;
@@ -28,23 +31,26 @@ pub(super) struct Fairness<'a, 'w, 's> {
     asks: &'a ResourceVec,
     /// Its queue and those above it.
     taker: Vec<Entity>,
+    /// How far above them queues are compared at most.
+    levels: usize,
 }
 
 impl<'a, 'w, 's> Fairness<'a, 'w, 's> {
     pub(super) fn new(
-        cluster: &'a Cluster<'w, 's>,
+        session: &'a Session<'w, 's>,
         evictor: &Evictor,
         asks: &'a ResourceVec,
     ) -> Self {
+        let (cluster, levels) = (&session.cluster, session.policies.levels_compared());
         let taker = upwards(cluster, evictor.queue(cluster)).collect();
-        Self { cluster, giving: Giving::new(cluster, evictor), asks, taker }
+        Self { cluster, giving: Giving::new(cluster, evictor), asks, taker, levels }
     }
 
     /// May the task go? If so it counts as gone for those after it.
     pub(super) fn take(&mut self, task: Entity) -> bool {
-        let Self { cluster, giving, asks, taker } = self;
+        let Self { cluster, giving, asks, taker, levels } = self;
         giving.take(task, |giving, lot| {
-            let parted = fork(cluster, taker, lot.queue);
+            let parted = compared(cluster, taker, lot.queue, *levels);
             parted.is_some_and(|(giver, taker)| {
                 let has = giving.left(giver);
                 share_of_giver(cluster, asks, giver, has, &lot.request)
@@ -54,14 +60,23 @@ impl<'a, 'w, 's> Fairness<'a, 'w, 's> {
     }
 }
 
-/// The queues just below the first one both are in; none if one contains the other.
-fn fork(cluster: &Cluster<'_, '_>, taker: &[Entity], queue: Entity) -> Option<(Entity, Entity)> {
+/// The queues that are compared for giver and taker: the ancestors this many levels above them, at most
+/// those just below the first queue both are in. None if one contains the other.
+fn compared(
+    cluster: &Cluster<'_, '_>,
+    taker: &[Entity],
+    queue: Entity,
+    levels: usize,
+) -> Option<(Entity, Entity)> {
     let mut giver = queue;
-    for at in upwards(cluster, queue) {
-        if let Some(level) = taker.iter().position(|&above| above == at) {
-            return level.checked_sub(1).filter(|_| giver != at).map(|l| (giver, taker[l]));
+    for (height, at) in upwards(cluster, queue).enumerate() {
+        if let Some(parting) = taker.iter().position(|&above| above == at) {
+            let below = parting.checked_sub(1).filter(|_| height > 0);
+            return below.map(|below| (giver, taker[below.min(levels)]));
         }
-        giver = at;
+        if height <= levels {
+            giver = at;
+        }
     }
     None
 }
@@ -69,7 +84,7 @@ fn fork(cluster: &Cluster<'_, '_>, taker: &[Entity], queue: Entity) -> Option<(E
 /// The largest part of its due the queue would have of what is asked for.
 fn share_of_taker(cluster: &Cluster<'_, '_>, asks: &ResourceVec, queue: Entity) -> i128 {
     let item = cluster.queue(queue);
-    let Some(due) = &item.deserved.0 else { return BOUNDLESS };
+    let Some(due) = item.lasting_due() else { return BOUNDLESS };
     let shares = asked(asks).filter_map(|(dim, ask)| {
         due.get(dim).map(|due| share(item.usage().taken(dim).saturating_add(ask), due))
     });
@@ -85,7 +100,7 @@ fn share_of_giver(
     has: &ResourceVec,
     held: &ResourceVec,
 ) -> i128 {
-    let Some(due) = &cluster.queue(queue).deserved.0 else { return 0 };
+    let Some(due) = cluster.queue(queue).lasting_due() else { return 0 };
     let shares = asked(asks)
         .filter(|&(dim, _)| held.get(dim) > 0)
         .filter_map(|(dim, _)| due.get(dim).map(|due| share(has.get(dim), due)));

@@ -92,6 +92,19 @@ fn may_evict(session: &mut Session<'_, '_>, action: &EvictAction, job: Entity) -
     !waits
 }
 
+/// What is left to place of a job, as far as the action makes room for it.
+fn pending_for(session: &Session<'_, '_>, action: &EvictAction, job: Entity) -> PendingTasks {
+    let requesting = PendingTasks::of(session, job, TaskSet::Requesting);
+    let is_modest = |task: Entity| session.cluster.task(task).traits.best_effort;
+    if action.takes_slots() && requesting.open_tasks().all(is_modest) {
+        let modest = PendingTasks::of(session, job, TaskSet::BestEffort);
+        if !modest.is_done() {
+            return modest;
+        }
+    }
+    requesting
+}
+
 /// Gives a job its turn.
 fn serve(
     session: &mut Session<'_, '_>,
@@ -100,7 +113,7 @@ fn serve(
     pool: &mut Option<CandidatePool>,
     job: Entity,
 ) -> Turn {
-    let pending = PendingTasks::of(session, job, TaskSet::Requesting);
+    let pending = pending_for(session, action, job);
     if pending.is_done() {
         return Turn::Passed;
     }
@@ -183,5 +196,5 @@ fn commit(
     }
     statement.commit(&mut session.cluster, &mut session.outcome.0);
     let verdict = explain::waiting(session, job);
-    session.judge(job, Some(verdict));
+    session.judge(job, verdict);
 }

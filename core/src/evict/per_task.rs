@@ -225,14 +225,19 @@ fn make_offer(
     row: u32,
     tasks: &[Entity],
 ) -> Option<((i32, usize), Vec<Entity>)> {
-    let standing = tasks.iter().copied().filter(|&task| is_standing(&session.cluster.task(task)));
-    let mut tasks: Vec<Entity> = standing.collect();
+    // A pod that asks for nothing but its slot may take that of another such pod and nobody else's.
+    let modest = evictor.task.is_some_and(|task| session.cluster.task(task).traits.best_effort);
+    let standing = |task: &Entity| {
+        let task = session.cluster.task(*task);
+        is_standing(&task) && (!modest || task.traits.best_effort)
+    };
+    let mut tasks: Vec<Entity> = tasks.iter().copied().filter(standing).collect();
     session.policies.sort_victims(&session.cluster, evictor, &mut tasks);
     let tasks = match evictor.purpose {
         EvictPurpose::Preempt => session.policies.preemptable(&session.cluster, evictor, &tasks),
         EvictPurpose::Reclaim => {
             let mut named = session.policies.reclaimable(&session.cluster, evictor, &tasks);
-            let mut fairness = Fairness::new(&session.cluster, evictor, request);
+            let mut fairness = Fairness::new(session, evictor, request);
             named.retain(|&task| fairness.take(task));
             named
         }

@@ -5,7 +5,6 @@ use bevy_ecs::entity::Entity;
 use crate::ids::TimeMs;
 use crate::place::Session;
 use crate::policy::{EvictPurpose, Evictor, Point};
-use crate::verdict::{Reason, Verdict};
 use crate::world::Cluster;
 
 use super::action::{EvictAction, Style};
@@ -187,7 +186,7 @@ fn by_plugins(
         })
         .collect();
     if action.purpose == EvictPurpose::Reclaim {
-        let mut fairness = Fairness::new(&session.cluster, &evictor, &shortage.sum);
+        let mut fairness = Fairness::new(session, &evictor, &shortage.sum);
         tasks = left;
         tasks.retain(|&task| !fairness.take(task));
         let shares = "whose queue has no larger part of its due";
@@ -220,15 +219,7 @@ fn sentence(cluster: &Cluster<'_, '_>, spared: Spared, rule: &str) -> String {
     }
 }
 
-/// Adds what an evicting action found to what the job waits for, where room is what it waits for.
+/// Notes what an evicting action found; at the end of the cycle it joins what the job waits for.
 pub(super) fn report(session: &mut Session<'_, '_>, action: &EvictAction, job: Entity, why: &str) {
-    let Some(verdict) = session.cluster.job(job).verdict.0.clone() else { return };
-    let about_room = matches!(
-        verdict.reason,
-        Reason::NotEnoughResources | Reason::TopologyUnsatisfied | Reason::NoLegalVictims
-    );
-    if about_room {
-        let message = format!("{}; {}: {why}", verdict.message, action.name);
-        session.judge(job, Some(Verdict::new(Reason::NoLegalVictims, message)));
-    }
+    session.refused.0.push((job, format!("{}: {why}", action.name)));
 }

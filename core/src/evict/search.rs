@@ -150,7 +150,7 @@ impl VictimSearch<'_> {
             EvictPurpose::Preempt => named.into_iter().collect(),
             EvictPurpose::Reclaim => {
                 let mut fairness =
-                    Fairness::new(&session.cluster, &self.shortage.evictor, &self.shortage.sum);
+                    Fairness::new(session, &self.shortage.evictor, &self.shortage.sum);
                 named.into_iter().filter(|&task| fairness.take(task)).collect()
             }
         }

@@ -59,6 +59,8 @@ fn compare(
         taken.add(&room.used);
     }
     check(&mut faults, "cluster", &"use", cluster.used(), &taken);
+    let others = taken_by_others(&cluster);
+    check(&mut faults, "cluster", &"use of others", cluster.taken_by_others(), &others);
     let mut sums = domain_sums(&cluster, &rooms);
     for domain in &cluster.domains {
         let want = sums.remove(&domain.entity).unwrap_or_default();
@@ -296,6 +298,19 @@ pub(crate) fn group_uses(cluster: &Cluster<'_, '_>) -> BTreeMap<(Entity, Symbol)
     }
     uses.retain(|_, used| *used != ResourceVec::default());
     uses
+}
+
+/// What pods of other schedulers take of nodes.
+fn taken_by_others(cluster: &Cluster<'_, '_>) -> ResourceVec {
+    let mut taken = ResourceVec::default();
+    for task in cluster.tasks.iter().filter(|task| task.membership.job.is_none()) {
+        use TaskStatus::{Failed, Pending, Pipelined, Succeeded};
+        let (status, node) = task.status();
+        if node.is_some() && !matches!(status, Succeeded | Failed | Pending | Pipelined) {
+            taken.add(&request(&task));
+        }
+    }
+    taken
 }
 
 /// What each node's room must be, from its offer and the tasks on it.

@@ -240,7 +240,7 @@ fn view_queues(
     let mut views: Vec<QueueView> = queues
         .iter()
         .filter(|queue| queue.identity.present)
-        .map(|queue| view_queue(&queue, &names.0, capacity.amounts()))
+        .map(|queue| view_queue(&queue, &names.0, capacity.offered()))
         .collect();
     views.sort_by(|a, b| a.name.cmp(&b.name));
     views

@@ -17,10 +17,14 @@ use crate::world::{ClassId, Exclusion, Obstacle, TaskStatus};
 /// Nodes named in a message.
 const NODES_NAMED: usize = 3;
 
-/// A gang that is covered, but not by what is free now. How long it may wait is not said here: the
-/// text stays as it is while the situation does.
-pub(crate) fn waiting(session: &Session<'_, '_>, job: Entity) -> Verdict {
+/// A gang that is covered, but not by what is free now; none if nothing is held for it. How long it
+/// may wait is not said here: the text stays as it is while the situation does.
+pub(crate) fn waiting(session: &Session<'_, '_>, job: Entity) -> Option<Verdict> {
     let item = session.cluster.job(job);
+    let held = item.counts().pipelined();
+    if held == 0 {
+        return None;
+    }
     let mut nodes = BTreeMap::new();
     for &task in &item.members.0 {
         let task = session.cluster.task(task);
@@ -32,7 +36,6 @@ pub(crate) fn waiting(session: &Session<'_, '_>, job: Entity) -> Verdict {
             nodes.insert(node.place.ordinal, (&node.identity.name, leaving));
         }
     }
-    let held = item.counts().pipelined();
     let leaving: i64 = nodes.values().map(|node| node.1).sum();
     let names: Vec<&str> = nodes.values().take(NODES_NAMED).map(|node| &**node.0).collect();
     let names = names.join(", ");
@@ -48,7 +51,7 @@ pub(crate) fn waiting(session: &Session<'_, '_>, job: Entity) -> Verdict {
             pods(leaving)
         ),
     };
-    Verdict::new(Reason::WaitingForVictims, message)
+    Some(Verdict::new(Reason::WaitingForVictims, message))
 }
 
 fn pods(count: i64) -> String {

@@ -17,6 +17,6 @@ pub(crate) mod explain;
 pub(crate) use job::{place_job, place_minimum};
 pub(crate) use pending::{PendingTasks, TaskSet};
 pub(crate) use reach::{Bounds, Reach, Rows, Shortfall};
-pub(crate) use session::{Admission, Alarm, Now, Outcome, Session, Settings, Stopwatch};
+pub(crate) use session::{Admission, Alarm, Now, Outcome, Refused, Session, Settings, Stopwatch};
 pub(crate) use tasks::place_one_task;
 pub(crate) use turns::{Entitled, OUT_OF_TIME, Turn, drive};

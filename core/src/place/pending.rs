@@ -15,7 +15,8 @@ use crate::world::{JobReadOnlyItem, READY, TaskReadOnlyItem, TaskStatus};
 /// Which tasks an action looks after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TaskSet {
-    /// Tasks that ask for resources, and best-effort ones a mixed gang needs for its minimum.
+    /// Tasks that ask for resources, best-effort ones a mixed gang needs for its minimum, and those
+    /// that have a slot held.
     Requesting,
     /// Best-effort tasks of other gangs.
     BestEffort,
@@ -216,9 +217,11 @@ fn tasks_of<'a>(
     // own could not complete the gang, and would put its own failure over what is in the way.
     let mixed = others > 0 && others < job.spec.min_available as usize;
     members.iter().map(|&task| session.cluster.task(task)).filter(move |task| {
-        let open = matches!(task.status().0, TaskStatus::Pending | TaskStatus::Pipelined);
+        let status = task.status().0;
+        let held = status == TaskStatus::Pipelined;
+        let open = held || status == TaskStatus::Pending;
         let ours = match set {
-            TaskSet::Requesting => !task.traits.best_effort || mixed,
+            TaskSet::Requesting => !task.traits.best_effort || mixed || held,
             TaskSet::BestEffort => task.traits.best_effort && !mixed,
         };
         open && ours && !task.traits.gated

@@ -32,7 +32,14 @@ pub(crate) struct Session<'w, 's> {
     pub(crate) rankings: ResMut<'w, Rankings>,
     pub(crate) outcome: ResMut<'w, Outcome>,
     pub(crate) alarm: ResMut<'w, Alarm>,
+    pub(crate) refused: ResMut<'w, Refused>,
 }
+
+/// What evicting actions found for jobs they could not help in this cycle: name of the action and why,
+/// in their order. Which comes first, such an action or the one that finds out what is lacking, is the
+/// configuration's matter; a reason has both.
+#[derive(Clone, Debug, Default, Resource)]
+pub(crate) struct Refused(pub(crate) Vec<(Entity, String)>);
 
 /// When somebody who is spared for the time being may be looked at again.
 #[derive(Clone, Copy, Debug, Default, Resource)]

@@ -208,6 +208,12 @@ pub trait ApportionPlugin: Plugin {
     /// One portion for each claim. Asked at the start of a cycle in which anything it depends on has
     /// changed.
     fn apportion(&self, claims: &Claims<'_>) -> Vec<Portion>;
+
+    /// Which queues are compared when one queue takes from another: the ancestors this many levels
+    /// above the two, and at most those where their paths part.
+    fn levels_compared(&self) -> usize {
+        usize::MAX
+    }
 }
 
 /// Admits jobs. A rejection ends the vote, a permit ends it at its tier, and silence agrees.

@@ -150,7 +150,7 @@ impl Bed {
     ) -> &mut Self {
         let mut facts = testing::group(name, min_member).facts();
         facts.created = self.tick();
-        facts.phase = GroupPhase::Inqueue;
+        facts.phase = Some(GroupPhase::Inqueue);
         change(&mut facts);
         self.feed(ClusterDelta::from(facts))
     }

@@ -322,6 +322,11 @@ impl Policies {
         self.at.apportion.iter().next().map(|policy| policy.apportion(claims))
     }
 
+    /// Which queues are compared when one takes from another, by the plugin that divides.
+    pub fn levels_compared(&self) -> usize {
+        self.at.apportion.iter().next().map_or(usize::MAX, |policy| policy.levels_compared())
+    }
+
     /// Admission: a rejection ends it with its reason, a permit ends it at its tier, silence agrees.
     pub fn job_enqueueable(
         &self,

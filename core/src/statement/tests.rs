@@ -170,7 +170,7 @@ fn group(name: &str, queue: &str) -> ClusterDelta {
     let group = testing::group(name, 2).queue(queue).role_min("master", 1).with(|group| {
         // Promises move with what is placed, too.
         group.min_resources = (name != "c").then(|| amounts([("cpu", 3), ("a/6", 1), ("a/7", 2)]));
-        group.phase = GroupPhase::Inqueue;
+        group.phase = Some(GroupPhase::Inqueue);
     });
     group.into()
 }

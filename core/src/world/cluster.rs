@@ -93,7 +93,12 @@ impl<'s> Cluster<'_, 's> {
 
     /// What all nodes offer together.
     pub fn capacity(&self) -> &ResourceVec {
-        &self.capacity.0
+        self.capacity.offered()
+    }
+
+    /// What pods of other schedulers take of that.
+    pub fn taken_by_others(&self) -> &ResourceVec {
+        self.capacity.by_others()
     }
 
     /// What all tasks on nodes take together.

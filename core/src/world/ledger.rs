@@ -296,6 +296,9 @@ impl Cluster<'_, '_> {
         let debts = (before, debt_of(&node));
         if charge != Charge::Held {
             flow.vector(&mut self.used.0, request);
+            if contribution.job.is_none() {
+                flow.vector(&mut self.capacity.by_others, request);
+            }
             flow.pair(&mut node.unasked.0, contribution.request.unasked);
         }
         let unmeasured = &contribution.request.unmeasured;
@@ -367,7 +370,7 @@ impl Cluster<'_, '_> {
         for (flow, amount) in [(Flow::Out, &before), (Flow::In, offer)] {
             flow.lanes(&mut item.idle.0, &amount.hot);
             flow.tail(&mut item.tails.idle, &amount.tail);
-            flow.vector(&mut self.capacity.0, amount);
+            flow.vector(&mut self.capacity.offered, amount);
             for &domain in &item.domains.0 {
                 let Ok(mut domain) = self.domains.get_mut(domain) else { continue };
                 flow.vector(&mut domain.totals.allocatable, amount);

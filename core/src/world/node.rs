@@ -263,14 +263,22 @@ impl<'a> NodeColumns<'a> {
     }
 }
 
-/// What all present nodes offer together.
+/// What all present nodes offer together, and what pods of other schedulers take of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Resource)]
-pub struct ClusterTotals(pub(super) ResourceVec);
+pub struct ClusterTotals {
+    pub(super) offered: ResourceVec,
+    pub(super) by_others: ResourceVec,
+}
 
 impl ClusterTotals {
     /// What all nodes offer together.
-    pub(crate) fn amounts(&self) -> &ResourceVec {
-        &self.0
+    pub(crate) fn offered(&self) -> &ResourceVec {
+        &self.offered
+    }
+
+    /// What pods of other schedulers take of it, leaving ones included.
+    pub(crate) fn by_others(&self) -> &ResourceVec {
+        &self.by_others
     }
 }
 

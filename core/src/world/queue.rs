@@ -170,6 +170,9 @@ pub struct QueueTerms {
     /// What of that its own object names: evictions never take it below. The rest is its children's,
     /// one by one.
     pub floor: ResourceVec,
+    /// What it would be due if the cluster were no larger than what pods of other schedulers leave of
+    /// it; none where that is no less than its due.
+    pub lasting_due: Option<Limits>,
     /// Is it a parent?
     pub is_parent: bool,
     /// What is odd about its limits, as a sentence; never a reason to stop.

@@ -37,7 +37,7 @@ pub struct Nomination(pub Option<Reservation>);
 /// Since when a task runs and leaves, and what is awaited of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
 pub struct Timing {
-    /// It is seen to run since then.
+    /// It runs, and has been on its node since then as far as is known.
     pub running: OptionTime,
     /// It runs, and what it uses is in what was measured of its node.
     pub measured: bool,

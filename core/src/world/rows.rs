@@ -29,7 +29,7 @@ use super::task::{
 use super::task_cold::TaskCold;
 use super::volume::Attachments;
 use crate::ids::{Name, ObjectKey, TimeMs};
-use crate::resource::{Lanes, ResourceVec};
+use crate::resource::{Lanes, Limits, ResourceVec};
 use crate::world::PodCounts;
 
 /// A node with all its columns.
@@ -326,6 +326,12 @@ impl<'w> QueueReadOnlyItem<'w, '_> {
     /// What it and its children use, want and were promised; written by the ledger alone.
     pub fn usage(&self) -> &'w QueueUse {
         self.usage
+    }
+
+    /// The due that counts when queues take from each other. A due of room that other schedulers have
+    /// taken would make every queue look poor, and none would give anything back.
+    pub fn lasting_due(&self) -> Option<&'w Limits> {
+        self.terms.lasting_due.as_ref().or(self.deserved.0.as_ref())
     }
 }
 

@@ -204,11 +204,7 @@ impl Watch {
         };
         let mut object = Object::from_json(self.kind, raw.text())
             .map_err(|error| fail(error.field, error.problem))?;
-        if let Some(metadata) = object.metadata_mut() {
-            let text = metadata.creation_timestamp.as_deref();
-            let time = text.and_then(|text| text.parse::<Timestamp>().ok());
-            metadata.created_ms = time.map(Timestamp::as_millisecond);
-        }
+        object.read_times(|text| text.parse().ok().map(Timestamp::as_millisecond));
         Ok(object)
     }
 

@@ -79,6 +79,17 @@ macro_rules! object {
 kinds!(object);
 
 impl Object {
+    /// Reads the times written in the object, by the clock of whoever holds it; one that cannot be
+    /// read counts as not given.
+    pub(crate) fn read_times(&mut self, read: impl Fn(&str) -> Option<i64>) {
+        if let Self::Pod(pod) = self {
+            pod.status.placed_ms = pod.status.placed().and_then(&read);
+        }
+        if let Some(metadata) = self.metadata_mut() {
+            metadata.created_ms = metadata.creation_timestamp.as_deref().and_then(read);
+        }
+    }
+
     /// Namespace and name: the namespace is `default` where a namespaced object gives none, empty
     /// for cluster-scoped kinds.
     pub fn key(&self) -> ObjectKey {

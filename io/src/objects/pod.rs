@@ -221,19 +221,41 @@ pub struct PodStatus {
     pub phase: Option<String>,
     /// Node held for it.
     pub nominated_node_name: Option<String>,
+    /// RFC 3339 time at which the kubelet took it on.
+    pub start_time: Option<String>,
     /// What holds of it.
     pub conditions: Vec<PodCondition>,
+    /// When it got its node, in milliseconds since the epoch of whoever read the object; filled by the
+    /// reader, which alone knows that epoch.
+    #[serde(skip)]
+    pub placed_ms: Option<i64>,
 }
+
+impl PodStatus {
+    /// When the pod got its node, as it is written: the time its condition `PodScheduled` became true,
+    /// else that at which the kubelet took it on.
+    pub(super) fn placed(&self) -> Option<&str> {
+        let scheduled = |held: &&PodCondition| held.kind == POD_SCHEDULED && held.status == "True";
+        let condition = self.conditions.iter().find(scheduled);
+        let since = condition.and_then(|held| held.last_transition_time.as_deref());
+        since.filter(|text| !text.is_empty()).or(self.start_time.as_deref())
+    }
+}
+
+/// The condition that says whether a pod has a node.
+const POD_SCHEDULED: &str = "PodScheduled";
 
 /// One entry of `status.conditions`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct PodCondition {
     /// Its type, such as `PodScheduled`.
     #[serde(rename = "type")]
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
+    /// RFC 3339 time at which it became so.
+    pub last_transition_time: Option<String>,
     /// A constant.
     pub reason: String,
     /// The same as a sentence.

@@ -262,13 +262,14 @@ fn topology(
     Ok(Some(TopologyWish { mode, tier }))
 }
 
-fn phase(about: &About<'_>, text: Option<&str>) -> Result<GroupPhase, TranslateError> {
+fn phase(about: &About<'_>, text: Option<&str>) -> Result<Option<GroupPhase>, TranslateError> {
     match text {
-        None | Some("" | "Pending") => Ok(GroupPhase::Pending),
-        Some("Inqueue") => Ok(GroupPhase::Inqueue),
-        Some("Running") => Ok(GroupPhase::Running),
-        Some("Unknown") => Ok(GroupPhase::Unknown),
-        Some("Completed") => Ok(GroupPhase::Completed),
+        None | Some("") => Ok(None),
+        Some("Pending") => Ok(Some(GroupPhase::Pending)),
+        Some("Inqueue") => Ok(Some(GroupPhase::Inqueue)),
+        Some("Running") => Ok(Some(GroupPhase::Running)),
+        Some("Unknown") => Ok(Some(GroupPhase::Unknown)),
+        Some("Completed") => Ok(Some(GroupPhase::Completed)),
         Some(other) => Err(about.fail(
             "status.phase",
             format!(

@@ -52,7 +52,7 @@ impl Story {
             ClusterDelta::Gone(ObjectRef::Node(name)) => self.nodes_out.push(name.clone()),
             ClusterDelta::Set(Facts::PodGroup(facts))
                 if !before.groups.contains_key(&facts.key)
-                    && facts.phase == GroupPhase::Pending =>
+                    && matches!(facts.phase, None | Some(GroupPhase::Pending)) =>
             {
                 self.jobs_in.push(facts.key.clone());
             }

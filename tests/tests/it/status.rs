@@ -9,7 +9,7 @@ use muster_core::resource::Quantity;
 use muster_core::scheduler::Scheduler;
 use muster_core::status::{ConditionKind, GroupReport, QueueReport};
 use muster_core::testing::{Built, amounts, group, node, pod, queue};
-use muster_tests::policy::{everything, scheduler};
+use muster_tests::policy::{config, everything, listening, scheduler};
 
 /// Runs a cycle and gives what was written about PodGroups.
 fn written(
@@ -147,6 +147,53 @@ fn a_role_that_lacks_pods_is_named_by_volcano_s_word() {
 }
 
 #[test]
+fn a_group_without_pods_that_is_not_let_in_says_why() {
+    let mut scheduler = scheduler(&everything());
+    let asks = |facts: &mut PodGroupFacts| facts.min_resources = Some(amounts([("cpu", 8)]));
+    scheduler.feed([node("n1").offer("cpu", 4).into()]);
+    let (phase, report) = only(written(&mut scheduler, 0, [group("g", 2).with(asks).into()]));
+    assert_eq!(phase, GroupPhase::Pending);
+    let (kind, reason, message) = condition(&report);
+    assert_eq!((kind, reason), (ConditionKind::Unschedulable, "NotEnoughResources"));
+    let text = "2/2 tasks in gang unschedulable: NotAdmitted: overcommit admits cpu ";
+    assert!(message.starts_with(text), "{message}");
+    assert_eq!(written(&mut scheduler, 1, []), []);
+    let (phase, report) = only(written(&mut scheduler, 2, [node("n2").offer("cpu", 8).into()]));
+    assert_eq!((phase, report), (GroupPhase::Inqueue, GroupReport::default()));
+}
+
+#[test]
+fn a_phase_nobody_has_written_yet_is_written() {
+    let mut scheduler = scheduler(&listening());
+    let (phase, report) = only(written(&mut scheduler, 0, [group("g", 2).into()]));
+    assert_eq!((phase, report), (GroupPhase::Pending, GroupReport::default()));
+}
+
+#[test]
+fn a_gang_that_cannot_be_placed_again_is_told_again() {
+    let mut scheduler = waiting_gang();
+    let first = only(written(&mut scheduler, 0, []));
+    let gone = (0..3).map(|at| muster_core::testing::key(&format!("g-a-{at}")));
+    let gone = gone.map(|key| ClusterDelta::Gone(ObjectRef::Pod(key)));
+    let (_, report) = only(written(&mut scheduler, 1, gone));
+    assert_eq!(report, GroupReport::default());
+    let anew = (0..3).map(|at| member(&format!("g-b-{at}")).into());
+    assert_eq!(only(written(&mut scheduler, 2, anew)), first);
+}
+
+#[test]
+fn room_is_said_to_be_held_only_where_some_is() {
+    let tiers = "tiers: [{plugins: [{name: priority}, {name: gang}, {name: predicates}]}]";
+    let mut scheduler = scheduler(&config(&format!("actions: \"enqueue, preempt\"\n{tiers}")));
+    scheduler.feed([node("n1").offer("cpu", 1).into(), group("g", 1).into()]);
+    // The evicting action finds free room for the minimum, and the rest of the gang stays behind.
+    written(&mut scheduler, 0, [member("g-a-0").into(), member("g-a-1").into()]);
+    let job = job(&mut scheduler);
+    assert_eq!((job.ready, job.pending), (1, 1));
+    assert_eq!(job.message, None);
+}
+
+#[test]
 fn a_group_without_pods_has_no_condition_and_is_never_completed() {
     let mut scheduler = scheduler(&everything());
     let (phase, report) = only(written(&mut scheduler, 0, [group("g", 0).into()]));
@@ -167,7 +214,7 @@ fn a_restart_writes_nothing_that_the_object_says_already() {
     let mut first = waiting_gang();
     let (phase, report) = only(written(&mut first, 0, []));
     let known = group("g", 3).with(|facts: &mut PodGroupFacts| {
-        (facts.phase, facts.report) = (phase, report);
+        (facts.phase, facts.report) = (Some(phase), report);
     });
     assert_eq!(written(&mut waiting(known), 5, []), []);
 }

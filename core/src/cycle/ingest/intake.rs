@@ -219,8 +219,8 @@ impl Intake<'_, '_> {
         if !item.identity.present || item.identity.uid != facts.uid || others_decide {
             // Seen for the first time, made anew, or written by the one that leads: what the object
             // says of its phase is all there is.
-            item.spec.phase = facts.phase;
-            item.identity.announced = Some((facts.phase, facts.report.clone()));
+            item.spec.phase = facts.phase.unwrap_or_default();
+            item.identity.announced = facts.phase.map(|phase| (phase, facts.report.clone()));
         }
         item.identity.uid = facts.uid.clone();
         item.identity.created = facts.created;

@@ -217,7 +217,9 @@ impl Intake<'_, '_> {
         let persistence = self.cluster.reservations.rules.persistence;
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
         let running = facts.phase == PodPhase::Running;
-        let since = item.timing.running.get().filter(|_| !first_sight).unwrap_or(self.now.0);
+        // What the pod itself says outlives a restart of the scheduler.
+        let seen = || item.timing.running.get().filter(|_| !first_sight);
+        let since = facts.placed.or_else(seen).unwrap_or(self.now.0);
         item.timing.running = running.then_some(since).into();
         // One that ran before anybody looked is taken to be in what was measured.
         item.timing.measured = running && (first_sight || item.timing.measured);

@@ -1,8 +1,9 @@
 //! Phase, counters and condition of each PodGroup, told when they change.
 //!
-//! As Volcano's, with three differences: the condition that no longer holds is taken away instead of
+//! As Volcano's, with four differences: the condition that no longer holds is taken away instead of
 //! staying beside the new one, the reasons `NotEnoughTasks` and `NotEnoughPodsOfTask` are written
-//! instead of only logged, and a group without pods is never `Completed`.
+//! instead of only logged, a group without pods is never `Completed`, and one that is not let in says
+//! why, although its controller makes no pods before it is.
 
 use bevy_ecs::entity::Entity;
 
@@ -45,7 +46,7 @@ pub(super) fn reflect(session: &mut Session<'_, '_>) {
 }
 
 fn news_of(session: &Session<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> Option<GroupChange> {
-    let idle = job.counts().waiting() == 0;
+    let idle = job.counts().waiting() == 0 && !is_kept_out(job);
     let verdict = idle.then(|| JobVerdict(missing(session, job)));
     let standing = standing(session, job, verdict.as_ref().unwrap_or(job.verdict).0.as_ref());
     let phase = phase_of(session, job, standing);
@@ -58,6 +59,18 @@ fn news_of(session: &Session<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> Option<G
     Some(GroupChange { job: job.entity, phase, verdict, report })
 }
 
+/// Is it a group that has no pods because it is not let in?
+fn is_kept_out(job: &JobReadOnlyItem<'_, '_>) -> bool {
+    let refused = job.verdict.0.as_ref().is_some_and(|verdict| {
+        matches!(
+            verdict.reason,
+            Reason::NotAdmitted | Reason::QueueClosed | Reason::QueueOverCapability
+        )
+    });
+    let empty = job.counts().tasks() == 0 && job.identity.present;
+    empty && refused && job.spec.phase == GroupPhase::Pending
+}
+
 /// What a job of which nothing waits lacks: pods that do not exist, unless it has ended.
 fn missing(session: &Session<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> Option<Verdict> {
     let over = phase_of(session, job, GroupStanding::Kept) == GroupPhase::Completed;
@@ -67,7 +80,7 @@ fn missing(session: &Session<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> Option<V
 /// How a gang stands, for its condition.
 #[derive(Clone, Copy)]
 enum GroupStanding<'a> {
-    /// It has no pods, or they name a group that does not exist.
+    /// It has no pods though it might, or they name a group that does not exist.
     Empty,
     /// Enough of it has a place.
     Ready,
@@ -83,6 +96,9 @@ fn standing<'a>(
     verdict: Option<&'a Verdict>,
 ) -> GroupStanding<'a> {
     let counts = job.counts();
+    if let Some(verdict) = verdict.filter(|_| is_kept_out(job)) {
+        return GroupStanding::Stuck(verdict);
+    }
     if counts.tasks() == 0 || !job.identity.present {
         return GroupStanding::Empty;
     }

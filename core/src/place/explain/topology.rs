@@ -101,7 +101,13 @@ fn nowhere(
     subject: &str,
 ) -> String {
     if let Some(name) = &bound.unknown {
-        return format!("{subject} must share a domain of tier {name:?}; no domain has that name");
+        let known = session.cluster.tree.tier_names.iter().map(|(name, _)| format!("{name:?}"));
+        let known = known.collect::<Vec<_>>().join(", ");
+        let there_are =
+            if known.is_empty() { String::new() } else { format!(", there are {known}") };
+        return format!(
+            "{subject} must share a domain of tier {name:?}; no HyperNode has that tierName{there_are}"
+        );
     }
     let unit = Unit { job: &session.cluster.job(job), subgroup };
     let seats = unit.seats(&session.cluster).into_iter();

@@ -126,6 +126,13 @@ impl ApportionPlugin for Capacity {
     fn apportion(&self, claims: &Claims<'_>) -> Vec<Portion> {
         dues(claims, ceilings(claims))
     }
+
+    fn levels_compared(&self) -> usize {
+        match self.hierarchy {
+            Hierarchy::Flat => usize::MAX,
+            Hierarchy::Tree => self.ancestor_levels(),
+        }
+    }
 }
 
 impl QueueOrderPlugin for Capacity {

@@ -169,7 +169,7 @@ fn beyond_dues(cluster: &Cluster<'_, '_>, evictor: &Evictor, candidates: &[Entit
     let mut giving = Giving::new(cluster, evictor);
     Ballot::filter(candidates, |task| {
         giving.take(task, |giving, lot| {
-            let due = cluster.queue(lot.queue).deserved.0.as_ref();
+            let due = cluster.queue(lot.queue).lasting_due();
             due.is_some_and(|due| exceeds_due(giving.left(lot.queue), due, &lot.request))
         })
     })
@@ -193,8 +193,23 @@ fn beyond_due(
     beyond.min_by(|a, b| names.name(a.0).cmp(names.name(b.0)))
 }
 
-/// Divides each resource among all queues. A parent is due what its own jobs and its children are.
+/// What each queue is due of the cluster, and of what other schedulers leave of it.
 fn apportion(claims: &Claims<'_>) -> Vec<Portion> {
+    let mut portions = divide_among(claims, claims.total);
+    if claims.others.iter().any(|(_, taken)| taken > 0) {
+        let mut left = claims.total.clone();
+        left.sub(claims.others);
+        let lasting = divide_among(claims, &left);
+        for (portion, lasting) in portions.iter_mut().zip(lasting) {
+            portion.terms.lasting_due = Some(lasting.deserved);
+        }
+    }
+    portions
+}
+
+/// Divides a total of each resource among all queues. A parent is due what its own jobs and its children
+/// are.
+fn divide_among(claims: &Claims<'_>, total: &ResourceVec) -> Vec<Portion> {
     let terms = ceilings(claims);
     let demands: Vec<ResourceVec> = claims.queues.iter().map(QueueClaim::demand).collect();
     // A child that may not want more has asked for it all the same: it is not its parent's wish.
@@ -217,7 +232,7 @@ fn apportion(claims: &Claims<'_>) -> Vec<Portion> {
             })
             .collect();
         cap_families(claims, &portions, dim, &mut sides);
-        for (portion, due) in portions.iter_mut().zip(divide(claims.total.get(dim), &sides)) {
+        for (portion, due) in portions.iter_mut().zip(divide(total.get(dim), &sides)) {
             portion.deserved.set(dim, due);
         }
     }

@@ -73,6 +73,8 @@ pub struct Claims<'a> {
     pub queues: Vec<QueueClaim<'a>>,
     /// What all nodes offer.
     pub total: &'a ResourceVec,
+    /// What pods of other schedulers take of it.
+    pub others: &'a ResourceVec,
     /// Names of resources, for warnings.
     pub names: &'a ResourceNames,
 }

@@ -31,7 +31,7 @@ pub(crate) fn reclaimable(
 /// may go with one it does.
 fn beyond_due(queue: &QueueReadOnlyItem<'_, '_>) -> ResourceVec {
     let mut beyond = ResourceVec::default();
-    let due = queue.deserved.0.as_ref();
+    let due = queue.lasting_due();
     for (dim, amount) in queue.usage().allocated.iter() {
         let due = due.map_or(0, |due| due.values().get(dim)).max(queue.terms.guarantee.get(dim));
         beyond.set(dim, amount.saturating_sub(due).max(0));
@@ -42,7 +42,7 @@ fn beyond_due(queue: &QueueReadOnlyItem<'_, '_>) -> ResourceVec {
 /// How much more the queue may have before it has its due; without bound where its due names other
 /// resources, nothing where it names none at all.
 fn still_due(queue: &QueueReadOnlyItem<'_, '_>, dim: Dim) -> i64 {
-    let Some(due) = &queue.deserved.0 else { return 0 };
+    let Some(due) = queue.lasting_due() else { return 0 };
     match due.get(dim) {
         Some(due) => due.saturating_sub(queue.usage().taken(dim)).max(0),
         None if due.is_empty() => 0,

@@ -90,7 +90,8 @@ pub(crate) fn with_claims<T>(
         wants: Wants::Everything,
     });
     let total = limits(&total.map(Some)).values().clone();
-    check(&Claims { queues: queues.collect(), total: &total, names: &names })
+    let others = ResourceVec::default();
+    check(&Claims { queues: queues.collect(), total: &total, others: &others, names: &names })
 }
 
 /// What is kept for a queue, by walking down from it.

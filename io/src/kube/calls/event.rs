@@ -245,4 +245,21 @@ mod tests {
         );
         assert!(all.is_empty());
     }
+
+    #[test]
+    fn a_group_that_waits_has_a_warning_with_volcano_s_reason() {
+        let group = ObjectKey::new("default", "g");
+        let text = "2/2 tasks in gang unschedulable: NotAdmitted: too much is asked";
+        let mut all = vec![Happening::group_waits(&group, "gu", text)];
+        let events = gather(&mut all, |_| None);
+        let [event] = &events[..] else { panic!("one event: {events:?}") };
+        let written = body(event, "muster");
+        let said = ["reason", "type", "message"].map(|field| written[field].as_str().unwrap());
+        assert_eq!(said, ["Unschedulable", "Warning", text]);
+        let about = &written["involvedObject"];
+        assert_eq!(
+            (&about["kind"], &about["name"], &about["uid"]),
+            (&json!("PodGroup"), &json!("g"), &json!("gu"))
+        );
+    }
 }

@@ -18,6 +18,9 @@ use super::pod_status::{condition, now};
 use crate::kube::status_cache::{CachedGroup, OUR_CONDITIONS};
 use crate::objects::phase_text;
 
+/// Further attempts at a status that others write into as well.
+const CONFLICTS_MAX: u32 = 3;
+
 /// Conditions of a PodGroup as they are, for those that are not ours.
 #[derive(Deserialize)]
 struct Conditions {
@@ -59,7 +62,16 @@ impl ApiCalls {
         report: &GroupReport,
     ) {
         let Some(cached) = self.statuses.group(group) else { return };
-        match self.write_group(group, &cached, phase, report).await {
+        let mut written = self.write_group(group, &cached, phase, report).await;
+        for _ in 0..CONFLICTS_MAX {
+            // Somebody wrote their own condition between our look at it and our write.
+            let overtaken = |failure: &Failure| failure.is(409) && cached.foreign_conditions;
+            if !written.as_ref().is_err_and(overtaken) {
+                break;
+            }
+            written = self.write_group(group, &cached, phase, report).await;
+        }
+        match written {
             Ok(()) => {
                 for held in &report.conditions {
                     if held.kind == ConditionKind::Unschedulable {

@@ -4,7 +4,7 @@ use muster_core::config::duration::parse_ms;
 use muster_core::delta::{
     AnnotatedNode, ClusterDelta, Constraints, ObjectRef, PodFacts, PodPhase, Toleration,
 };
-use muster_core::ids::{Name, ObjectKey};
+use muster_core::ids::{Name, ObjectKey, TimeMs};
 
 use super::about::{About, PREEMPTABLE, annotation_or_label, pairs, parse_bool, preemptable};
 use super::{
@@ -72,6 +72,7 @@ impl Translate for Pod {
             gates: gates.collect(),
             phase: phase(about, self.status.phase.as_deref())?,
             node: about.optional_name("spec.nodeName", node_name)?,
+            placed: self.status.placed_ms.map(TimeMs),
             nominated: about.optional_name("status.nominatedNodeName", nominated)?,
             annotated: annotated(about, metadata)?,
             deleting: metadata.deletion_timestamp.is_some(),

@@ -4,7 +4,7 @@ use muster_core::delta::{
     AnnotatedNode, ClusterDelta, DomainMember, Facts, GroupPhase, ObjectRef, Operator, Ownership,
     PodFacts, PodPhase, Requirement, TaintEffect, TierRef, TopologyMode,
 };
-use muster_core::ids::{Name, ObjectKey};
+use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::ResourceList;
 use muster_core::status::QueueState;
 use serde::de::DeserializeOwned;
@@ -97,6 +97,28 @@ fn a_limit_stands_in_for_a_request_that_is_absent() {
     }}]});
     let expected = [("cpu", 1000), ("nvidia.com/gpu", 4000), ("pods", 1000)];
     assert_eq!(request(&spec), expected.map(|(name, milli)| (name.to_owned(), milli)));
+}
+
+#[test]
+fn a_pod_has_its_node_since_its_condition_says_so_or_its_kubelet() {
+    let placed = |status: Value| {
+        let mut object = Object::Pod(read(json!({"metadata": {"name": "p"}, "status": status})));
+        object.read_times(|text| text.parse().ok());
+        pod_facts(&object).placed
+    };
+    let scheduled = |status: &str, since: &str| {
+        json!([
+            {"type": "Ready", "status": "True", "lastTransitionTime": "7"},
+            {"type": "PodScheduled", "status": status, "lastTransitionTime": since},
+        ])
+    };
+    let both = json!({"startTime": "5", "conditions": scheduled("True", "3")});
+    assert_eq!(placed(both), Some(TimeMs(3)));
+    let waited = json!({"startTime": "5", "conditions": scheduled("False", "3")});
+    assert_eq!(placed(waited), Some(TimeMs(5)));
+    let unreadable = json!({"conditions": scheduled("True", "soon")});
+    assert_eq!(placed(unreadable), None);
+    assert_eq!(placed(json!({"phase": "Running"})), None);
 }
 
 #[test]
@@ -263,7 +285,7 @@ fn a_pod_group_carries_its_minima_and_wishes() {
     let ClusterDelta::Set(Facts::PodGroup(facts)) = delta(&object) else {
         panic!("not a PodGroup")
     };
-    assert_eq!((facts.min_member, facts.phase), (2, GroupPhase::Inqueue));
+    assert_eq!((facts.min_member, facts.phase), (2, Some(GroupPhase::Inqueue)));
     assert_eq!(facts.min_task_member, [("w".into(), 1)]);
     assert_eq!(facts.min_resources, Some(amounts(&[("cpu", "2")])));
     let wish = facts.topology.unwrap();

@@ -39,7 +39,7 @@ impl Cluster {
     }
 
     fn bind(&mut self, key: &ObjectKey, uid: &Name, node: &Name, now_ms: i64) {
-        if let Err(reason) = self.try_bind(key, uid, node) {
+        if let Err(reason) = self.try_bind(key, uid, node, now_ms) {
             let (pod, uid) = (key.clone(), uid.clone());
             return self.outcomes.push(ClusterDelta::BindFailed { pod, uid, reason });
         }
@@ -47,7 +47,13 @@ impl Cluster {
         self.plan(key, now_ms);
     }
 
-    fn try_bind(&mut self, key: &ObjectKey, uid: &Name, node: &Name) -> Result<(), String> {
+    fn try_bind(
+        &mut self,
+        key: &ObjectKey,
+        uid: &Name,
+        node: &Name,
+        now_ms: i64,
+    ) -> Result<(), String> {
         if let Some(reason) = self.unfixed.remove(key) {
             return Err(reason);
         }
@@ -69,6 +75,7 @@ impl Cluster {
             None => {}
         }
         pod.spec.node_name = Some(node.to_string());
+        pod.status.placed_ms = Some(now_ms);
         pod.status.nominated_node_name = None;
         Ok(())
     }

@@ -102,6 +102,11 @@ impl Cluster {
                 Some(old) => store::inherit(&mut object, old),
                 None => self.name_newcomer(&mut object, at_ms),
             }
+            if let Object::Pod(pod) = &mut object
+                && pod.spec.node_name.is_some()
+            {
+                pod.status.placed_ms.get_or_insert(at_ms);
+            }
             self.store.set(key.clone(), object);
             self.touch(kind, &key);
             if kind == ObjectKind::Pod {

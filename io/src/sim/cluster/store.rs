@@ -149,6 +149,7 @@ pub(super) fn inherit(new: &mut Object, old: &Object) {
         }
         (Object::Pod(new), Object::Pod(old)) => {
             keep_status(&mut new.status, &old.status);
+            new.status.placed_ms = new.status.placed_ms.or(old.status.placed_ms);
             keep_reservation(&mut new.metadata, &old.metadata);
             if new.spec.node_name.is_none() {
                 new.spec.node_name.clone_from(&old.spec.node_name);

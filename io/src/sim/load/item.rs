@@ -99,10 +99,11 @@ fn object(
         return if named { Ok(object) } else { Err(FieldError::new("metadata.name", problem)) };
     }
     check(&object, owner)?;
-    if let Some(metadata) = object.metadata_mut()
-        && let Some(text) = &metadata.creation_timestamp
+    object.read_times(clock::parse_rfc3339);
+    if let Some(metadata) = object.metadata()
+        && let (Some(text), None) = (&metadata.creation_timestamp, metadata.created_ms)
     {
-        metadata.created_ms = Some(time(text, "metadata.creationTimestamp")?);
+        time(text, "metadata.creationTimestamp")?;
     }
     if let Object::NodeMetrics(metrics) = &mut object
         && let Some(text) = &metrics.timestamp

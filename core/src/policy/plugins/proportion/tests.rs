@@ -101,4 +101,28 @@ proptest! {
             Ok(())
         })?;
     }
+
+    #[test]
+    fn what_others_take_counts_where_queues_take_from_each_other_and_nowhere_else(
+        shapes in any_shapes(),
+        total in [0i64..60, 0i64..60],
+        others in [1i64..60, 0i64..60],
+    ) {
+        with_claims(&shapes, total, |claims| {
+            let mut taken = ResourceVec::default();
+            taken.set(Dim::CPU, others[0]);
+            taken.set(Dim::MEMORY, others[1]);
+            let portions = apportion(&Claims { others: &taken, ..claims.clone() });
+            for (portion, alone) in portions.iter().zip(apportion(claims)) {
+                prop_assert_eq!(&portion.deserved, &alone.deserved);
+                prop_assert_eq!(&alone.terms.lasting_due, &None);
+            }
+            let lasting = portions[0].terms.lasting_due.clone().expect("others take something");
+            for (at, dim) in [Dim::CPU, Dim::MEMORY].into_iter().enumerate() {
+                let left = (total[at] - others[at]).max(portions[0].terms.guarantee.get(dim));
+                prop_assert!(lasting.values().get(dim) <= left);
+            }
+            Ok(())
+        })?;
+    }
 }
