@@ -18,7 +18,10 @@ pub(super) struct SubGroupEntry<'a> {
 
 /// The sub-groups of a gang that have pods, by name: that of the policy and the values of its labels, joined
 /// by dashes.
-pub(super) fn subgroups_of<'a>(books: &'a Books, gang: &ObjectKey) -> BTreeMap<String, SubGroupEntry<'a>> {
+pub(super) fn subgroups_of<'a>(
+    books: &'a Books,
+    gang: &ObjectKey,
+) -> BTreeMap<String, SubGroupEntry<'a>> {
     let policies = books.groups.get(gang).map_or(&[][..], |group| group.subgroups.as_slice());
     let mut found: BTreeMap<String, SubGroupEntry<'a>> = BTreeMap::new();
     for (_, pod) in books.pods_of(gang).filter(|_| !policies.is_empty()) {
