@@ -56,6 +56,9 @@ pub(super) fn decide(
     Ok(found)
 }
 
+/// Domains in which a placement that was begun may fail: after as many the job waits.
+const TRIALS: usize = 8;
+
 /// A search for room, and whom it may cost their place.
 struct Hunt<'a> {
     action: &'a EvictAction,
@@ -220,7 +223,7 @@ impl Hunt<'_> {
             None => Domains { domains: vec![None], trials: 1 },
             Some(space) => Domains {
                 domains: space.groups.into_iter().flatten().collect(),
-                trials: space.limit.min(self.action.max_domains).max(1),
+                trials: TRIALS,
             },
         }
     }
