@@ -21,6 +21,7 @@ mod search;
 mod reprieve;
 mod gang;
 mod by_node;
+mod one_task;
 mod per_task;
 mod refusal;
 mod infeasible;
@@ -31,9 +32,10 @@ pub(crate) use infeasible::InfeasibleCache;
 use bevy_ecs::entity::Entity;
 
 use crate::delta::PreemptionPolicy;
-use crate::place::{Entitled, PendingTasks, Session, TaskSet, Turn, drive, explain};
+use crate::place::{Entitled, PendingTasks, Session, Turn, drive, explain};
 use crate::policy::EvictPurpose;
 use crate::statement::Statement;
+use crate::world::TaskStatus;
 
 use action::Style;
 use candidates::CandidatePool;
@@ -83,18 +85,19 @@ fn may_evict(session: &mut Session<'_, '_>, action: &EvictAction, job: Entity) -
     if item.counts().pending() == 0 || !session.policies.job_starving(&item) {
         return false;
     }
-    let mut members = item.members.0.iter().map(|&task| session.cluster.task(task));
-    let waits = members
-        .any(|task| task.priority.preempts == PreemptionPolicy::Never && task.status().1.is_none());
-    if waits {
+    let members = item.members.0.iter().map(|&task| session.cluster.task(task));
+    let mut waiting =
+        members.filter(|task| task.status().0 == TaskStatus::Pending && !task.traits.gated);
+    let some = waiting.any(|task| task.priority.preempts != PreemptionPolicy::Never);
+    if !some {
         refusal::deny(session, action, job, Denied::Never);
     }
-    !waits
+    some
 }
 
 /// What is left to place of a job, as far as the action makes room for it.
 fn pending_for(session: &Session<'_, '_>, action: &EvictAction, job: Entity) -> PendingTasks {
-    let requesting = PendingTasks::of(session, job, TaskSet::Requesting);
+    let requesting = PendingTasks::of_evictor(session, job);
     let is_modest = |task: Entity| session.cluster.task(task).traits.best_effort;
     if action.takes_slots() && requesting.open_tasks().all(is_modest) {
         let modest = PendingTasks::of(session, job, TaskSet::BestEffort);
@@ -140,7 +143,8 @@ fn serve(
             session.wake_at(refusals.until);
             let why =
                 refusal::explain(session, action, &shortage, &view.candidates, refusals, search);
-            refusal::report(session, action, job, &why);
+            let forbearing = refusal::forbearing(session, &pending);
+            refusal::report(session, action, job, &format!("{why}{forbearing}"));
             if let SearchEnd::Infeasible(slots) = search {
                 let found = Infeasible { slots, until: refusals.until, why };
                 infeasible.note(session, action, &shortage, &view.freeable, found);
@@ -177,7 +181,8 @@ fn is_infeasible(
     matches!(decide(session, action, shortage, pending, &mut view), Err(SearchEnd::Infeasible(_)))
 }
 
-/// Makes it so. Whatever waits for victims is held; where none are left after all, the job is bound.
+/// Makes it so. All that was placed is held, what needs no victim too: `allocate` binds, once the gang
+/// can start.
 fn commit(
     session: &mut Session<'_, '_>,
     pool: &mut CandidatePool,
@@ -191,9 +196,7 @@ fn commit(
         pool.forget(of);
         session.cluster.job_mut(of).evictions.note(now);
     }
-    if !session.policies.job_ready(&session.cluster.job(job)) {
-        statement.pipeline_all_allocated(&mut session.cluster, job);
-    }
+    statement.pipeline_all_allocated(&mut session.cluster, job);
     statement.commit(&mut session.cluster, &mut session.outcome.0);
     let verdict = explain::waiting(session, job);
     session.judge(job, verdict);

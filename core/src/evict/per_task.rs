@@ -1,28 +1,25 @@
 //! One task after the other, as Volcano's `preempt` and `reclaim` do it.
 //!
-//! Each task takes the node that costs least: lowest priority of its victims, then fewest of them. The
-//! first task of a job with a topology wish chooses the domain, and the others look only there; one
-//! that finds nothing ends the attempt. Nothing is committed unless the job's minimum is covered.
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+//! Each task takes the node that costs least: lowest priority of its victims, then fewest of them. A
+//! job with a topology wish is tried in one domain after the other, and inside it a sub-group with a
+//! wish of its own in one smaller domain after the other; a sub-group finds room whole or not at all.
+//! Nothing is committed unless the job's minimum is covered, sub-groups and roles included.
 
 use bevy_ecs::entity::Entity;
 
-use crate::place::{PendingTasks, Rows, Session, place_one_task};
+use crate::delta::PreemptionPolicy;
+use crate::place::{PartOrder, PendingPart, PendingTasks, Rows, Session, inside, is_served};
 use crate::policy::{EvictPurpose, Evictor, Purpose, Unit};
-use crate::resource::ResourceVec;
 use crate::statement::{Checkpoint, Statement};
-use crate::world::TaskStatus;
+use crate::world::{ClassId, READY, TaskStatus};
 
 use super::action::EvictAction;
-use super::by_node::{VictimsByNode, job_priority};
-use super::candidates::{Candidate, is_standing};
+use super::by_node::VictimsByNode;
+use super::candidates::Candidate;
 use super::domains::{FreeableRoom, barred};
 use super::evictor_view::EvictorView;
-use super::fairness::Fairness;
+use super::one_task::make_room;
 use super::refusal::SearchEnd;
-use super::search::grounds;
 use super::shortage::Shortage;
 use super::{EvictionPlan, reprieve};
 
@@ -38,7 +35,8 @@ pub(super) fn decide(
     let (mut slots, mut tried) = (bound.slots, bound.hopeful);
     let mut found = None;
     if bound.hopeful {
-        found = attempt(session, action, shortage, pending, view.victims_by_node(session));
+        let victims_by_node = view.victims_by_node(session);
+        found = Hunt { action, shortage, pending, victims_by_node }.attempt(session);
     }
     if found.is_none() && action.purpose == EvictPurpose::Preempt {
         let own = [Candidate::own(session, action, shortage.evictor.job)];
@@ -48,13 +46,8 @@ pub(super) fn decide(
         slots += bound.slots;
         tried |= bound.hopeful;
         if bound.hopeful {
-            found = attempt(
-                session,
-                action,
-                shortage,
-                pending,
-                &VictimsByNode::new(session, &own, &freeable),
-            );
+            let victims_by_node = &VictimsByNode::new(session, &own, &freeable);
+            found = Hunt { action, shortage, pending, victims_by_node }.attempt(session);
         }
     }
     let failed = if tried { SearchEnd::Failed } else { SearchEnd::Infeasible(slots) };
@@ -63,58 +56,202 @@ pub(super) fn decide(
     Ok(found)
 }
 
-/// Places tasks until the job's minimum is covered; returns that and who has to go. Without success
-/// nothing is changed.
-fn attempt(
-    session: &mut Session<'_, '_>,
-    action: &EvictAction,
-    shortage: &Shortage,
-    pending: &PendingTasks,
-    victims_by_node: &VictimsByNode,
-) -> Option<EvictionPlan> {
-    let mut statement = Statement::new(action.name);
-    let victims = place_tasks(session, action, shortage, pending, victims_by_node, &mut statement);
-    if victims.is_none() {
-        statement.rollback(&mut session.cluster, Checkpoint::START);
-    }
-    victims.map(|victims| EvictionPlan { statement, victims })
+/// Domains in which a placement that was begun may fail: after as many the job waits.
+const TRIALS: usize = 8;
+
+/// A search for room, and whom it may cost their place.
+struct Hunt<'a> {
+    action: &'a EvictAction,
+    shortage: &'a Shortage,
+    pending: &'a PendingTasks,
+    victims_by_node: &'a VictimsByNode,
 }
 
-fn place_tasks(
-    session: &mut Session<'_, '_>,
-    action: &EvictAction,
-    shortage: &Shortage,
-    pending: &PendingTasks,
-    victims_by_node: &VictimsByNode,
-    statement: &mut Statement,
-) -> Option<Vec<Entity>> {
-    let job = shortage.evictor.job;
-    let mut domains = domains(session, job);
-    let mut victims = Vec::new();
-    let mut left = pending.open_tasks().count();
-    for task in pending.open_tasks() {
-        let evictor = Evictor { task: Some(task), ..shortage.evictor };
-        let found = domains.iter().enumerate().find_map(|(at, rows)| {
-            let taken = one(session, action, statement, &evictor, victims_by_node, rows.as_deref());
-            taken.map(|taken| (at, taken))
-        });
-        left -= 1;
-        let everywhere = domains.len() == 1 && domains[0].is_none();
-        match found {
-            Some((domain, taken)) => {
-                victims.extend(taken);
-                domains = vec![domains.swap_remove(domain)];
+/// What was decided so far.
+struct Draft {
+    statement: Statement,
+    victims: Vec<Entity>,
+}
+
+impl Draft {
+    fn mark(&self) -> (Checkpoint, usize) {
+        (self.statement.checkpoint(), self.victims.len())
+    }
+
+    fn return_to(&mut self, session: &mut Session<'_, '_>, mark: (Checkpoint, usize)) {
+        self.statement.rollback(&mut session.cluster, mark.0);
+        self.victims.truncate(mark.1);
+    }
+}
+
+impl Hunt<'_> {
+    /// Places tasks until the job's minimum is covered; returns that and who has to go. Without success
+    /// nothing is changed.
+    fn attempt(&self, session: &mut Session<'_, '_>) -> Option<EvictionPlan> {
+        let mut draft = Draft { statement: Statement::new(self.action.name), victims: Vec::new() };
+        let Domains { domains, mut trials } = self.domains(session, None);
+        for domain in domains {
+            let rows = rows_of(session, domain, None);
+            let mut pending = self.pending.clone();
+            let placed = self.place_parts(session, &mut draft, &mut pending, rows.as_deref());
+            let some = draft.statement.checkpoint() > Checkpoint::START;
+            if placed && some {
+                let Draft { statement, victims } = draft;
+                return Some(EvictionPlan { statement, victims });
             }
-            // Without a topology wish other tasks may still be enough.
-            None if everywhere && may_be_covered(session, job, left) => continue,
-            None => return None,
+            draft.return_to(session, (Checkpoint::START, 0));
+            trials -= usize::from(some);
+            if trials == 0 {
+                break;
+            }
         }
-        if !session.policies.job_starving(&session.cluster.job(job)) {
-            break;
+        None
+    }
+
+    /// Places the parts of the job in some rows, until its minimum is covered. Is it?
+    fn place_parts(
+        &self,
+        session: &mut Session<'_, '_>,
+        draft: &mut Draft,
+        pending: &mut PendingTasks,
+        rows: Rows<'_>,
+    ) -> bool {
+        let job = self.shortage.evictor.job;
+        let mut order = PartOrder::of(session, job, pending);
+        while let Some(at) = order.next(session, job, pending) {
+            let more: usize = pending.open_tasks().count();
+            if !may_be_covered(session, job, more) {
+                return false;
+            }
+            let part = pending.part_mut(at);
+            let placed = match part.subgroup {
+                None => self.fill(session, draft, part, rows),
+                Some(_) => self.place_subgroup(session, draft, part, rows),
+            };
+            if placed {
+                order.placed(session, job, part);
+            } else {
+                PartOrder::failed(part);
+            }
+            if self.is_enough(session) {
+                return true;
+            }
+        }
+        session.policies.job_pipelined(&session.cluster.job(job))
+    }
+
+    /// Has the job all that others may go for?
+    fn is_enough(&self, session: &Session<'_, '_>) -> bool {
+        let job = session.cluster.job(self.shortage.evictor.job);
+        !session.policies.job_starving(&job) && session.policies.job_pipelined(&job)
+    }
+
+    /// Places tasks of a sub-group where its own wish allows: as many as it needs, or one if it has those.
+    /// Without success nothing is changed.
+    fn place_subgroup(
+        &self,
+        session: &mut Session<'_, '_>,
+        draft: &mut Draft,
+        part: &mut PendingPart,
+        outer: Rows<'_>,
+    ) -> bool {
+        let Domains { domains, mut trials } = self.domains(session, part.subgroup);
+        for domain in domains {
+            let rows = rows_of(session, domain, outer);
+            let (start, mut trial) = (draft.mark(), part.clone());
+            if self.fill(session, draft, &mut trial, rows.as_deref().or(outer)) {
+                *part = trial;
+                return true;
+            }
+            trials -= usize::from(draft.mark() > start);
+            draft.return_to(session, start);
+            if trials == 0 {
+                break;
+            }
+        }
+        false
+    }
+
+    /// Places tasks of a part in some rows, until the part has what it needs. Has it? Tasks that are no
+    /// sub-group need what the job needs, and any of them counts.
+    fn fill(
+        &self,
+        session: &mut Session<'_, '_>,
+        draft: &mut Draft,
+        part: &mut PendingPart,
+        rows: Rows<'_>,
+    ) -> bool {
+        let job = self.shortage.evictor.job;
+        let start = draft.mark().0;
+        // What one of a class did not find no other will, until something has changed.
+        let mut hopeless: Vec<ClassId> = Vec::new();
+        while may_be_served(session, job, part)
+            && let Some(task) = part.pop()
+        {
+            let item = session.cluster.task(task);
+            let (class, preempts) = (item.membership.class, item.priority.preempts);
+            if hopeless.contains(&class) {
+                continue;
+            }
+            let evictor = Evictor { task: Some(task), ..self.shortage.evictor };
+            let Hunt { action, victims_by_node, .. } = self;
+            let statement = &mut draft.statement;
+            let Some(taken) =
+                make_room(session, action, statement, &evictor, victims_by_node, rows)
+            else {
+                hopeless.extend((preempts != PreemptionPolicy::Never).then_some(class));
+                continue;
+            };
+            draft.victims.extend(taken);
+            hopeless.clear();
+            let served = match part.subgroup {
+                None => self.is_enough(session),
+                subgroup => is_served(session, job, subgroup),
+            };
+            if served {
+                return true;
+            }
+        }
+        part.subgroup.is_none() && draft.mark().0 > start
+    }
+
+    /// Where the job, or one of its sub-groups, may be placed.
+    fn domains(&self, session: &Session<'_, '_>, subgroup: Option<u16>) -> Domains {
+        let item = session.cluster.job(self.shortage.evictor.job);
+        let unit = Unit { job: &item, subgroup };
+        match session.policies.search_space(&session.cluster, unit, Purpose::Evict) {
+            None => Domains { domains: vec![None], trials: 1 },
+            Some(space) => {
+                Domains { domains: space.groups.into_iter().flatten().collect(), trials: TRIALS }
+            }
         }
     }
-    let placed = statement.checkpoint() > Checkpoint::START;
-    (placed && session.policies.job_pipelined(&session.cluster.job(job))).then_some(victims)
+}
+
+/// Domains in order of preference, none being the whole cluster, and in how many of them a placement may
+/// be begun.
+struct Domains {
+    domains: Vec<Option<Entity>>,
+    trials: usize,
+}
+
+/// Rows of a domain, as far as they lie inside others; none is all of those.
+fn rows_of(session: &Session<'_, '_>, domain: Option<Entity>, outer: Rows<'_>) -> Option<Vec<u32>> {
+    domain.map(|domain| inside(&session.cluster.domain(domain).spot.rows, outer))
+}
+
+/// Could the part have what it needs with the tasks that are left of it? Where tasks of other parts may
+/// take their place, any of them counts.
+fn may_be_served(session: &Session<'_, '_>, job: Entity, part: &PendingPart) -> bool {
+    let item = session.cluster.job(job);
+    let Some(at) = part.subgroup else {
+        let alone = item.counts().subgroups.is_empty();
+        return !alone || may_be_covered(session, job, part.left_count());
+    };
+    let group = &item.counts().subgroups[usize::from(at)];
+    let has = group.count(&READY) + group.count(&[TaskStatus::Pipelined]);
+    let size = item.spec.subgroups[usize::from(group.policy)].size;
+    has as usize + part.left_count() >= size as usize
 }
 
 /// Could the job's minimum be covered with this many more tasks?
@@ -138,180 +275,4 @@ fn give_back(session: &mut Session<'_, '_>, plan: &mut EvictionPlan, job: Entity
             victims.remove(at);
         }
     }
-}
-
-/// Rows of the domains the job may use, in order of preference; `None` means every row.
-fn domains(session: &Session<'_, '_>, job: Entity) -> Vec<Option<Vec<u32>>> {
-    let item = session.cluster.job(job);
-    let unit = Unit { job: &item, subgroup: None };
-    let space = session.policies.search_space(&session.cluster, unit, Purpose::Evict);
-    let Some(space) = space else { return vec![None] };
-    let domains = space.groups.into_iter().flatten();
-    let rows = |domain: Entity| session.cluster.domain(domain).spot.rows.clone();
-    domains.map(|domain| domain.map(rows)).collect()
-}
-
-/// Makes room for one task; returns who has to go. None, and nothing is changed, if there is no node.
-fn one(
-    session: &mut Session<'_, '_>,
-    action: &EvictAction,
-    statement: &mut Statement,
-    evictor: &Evictor,
-    victims_by_node: &VictimsByNode,
-    rows: Rows<'_>,
-) -> Option<Vec<Entity>> {
-    let task = evictor.task?;
-    if action.purpose == EvictPurpose::Reclaim {
-        let queue = session.cluster.queue(evictor.queue(&session.cluster));
-        let request = session.cluster.task(task).whole_request();
-        if !session.policies.preemptive(&session.cluster, &queue, &request) {
-            return None;
-        }
-    }
-    if place_one_task(session, statement, evictor.job, task, rows) {
-        return Some(Vec::new());
-    }
-    // Nodes by what they cost at least; what one costs in fact is found out when its turn comes.
-    let request = session.cluster.task(task).whole_request();
-    let nodes = session.cluster.columns();
-    let in_reach = |row: u32| rows.is_none_or(|rows| rows.binary_search(&row).is_ok());
-    let with_victims = victims_by_node
-        .rows
-        .iter()
-        .filter(|&(&row, node_victims)| !node_victims.tasks.is_empty() && in_reach(row));
-    let mut heap: BinaryHeap<Reverse<NodeOffer>> = with_victims
-        .map(|(&row, node_victims)| {
-            let price = node_victims.at_least(&request, &nodes.future(row as usize));
-            Reverse(NodeOffer {
-                price,
-                ordinal: nodes.places[row as usize].ordinal,
-                row,
-                tasks: None,
-            })
-        })
-        .filter(|offer| offer.0.price.1 < usize::MAX)
-        .collect();
-    while let Some(Reverse(offer)) = heap.pop() {
-        let Some(tasks) = offer.tasks else {
-            let node_victims = victims_by_node.rows.get(&offer.row)?;
-            let exact = make_offer(session, evictor, &request, offer.row, &node_victims.tasks);
-            let known = |(price, tasks)| Reverse(NodeOffer { price, tasks: Some(tasks), ..offer });
-            heap.extend(exact.map(known));
-            continue;
-        };
-        if let Some(victims) = take(session, action, statement, evictor, offer.row, &tasks) {
-            return Some(victims);
-        }
-    }
-    None
-}
-
-/// A node with what making room there costs: at least, or in fact if it is known who would go.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct NodeOffer {
-    /// Highest priority and number of those who go, if only resources count.
-    price: (i32, usize),
-    ordinal: u32,
-    row: u32,
-    /// Who could go, in the order they would.
-    tasks: Option<Vec<Entity>>,
-}
-
-/// Who could go on one node, in the order they would, and what that costs; none if it is not enough.
-fn make_offer(
-    session: &Session<'_, '_>,
-    evictor: &Evictor,
-    request: &ResourceVec,
-    row: u32,
-    tasks: &[Entity],
-) -> Option<((i32, usize), Vec<Entity>)> {
-    // A pod that asks for nothing but its slot may take that of another such pod and nobody else's.
-    let modest = evictor.task.is_some_and(|task| session.cluster.task(task).traits.best_effort);
-    let standing = |task: &Entity| {
-        let task = session.cluster.task(*task);
-        is_standing(&task) && (!modest || task.traits.best_effort)
-    };
-    let mut tasks: Vec<Entity> = tasks.iter().copied().filter(standing).collect();
-    session.policies.sort_victims(&session.cluster, evictor, &mut tasks);
-    let tasks = match evictor.purpose {
-        EvictPurpose::Preempt => session.policies.preemptable(&session.cluster, evictor, &tasks),
-        EvictPurpose::Reclaim => {
-            let mut named = session.policies.reclaimable(&session.cluster, evictor, &tasks);
-            let mut fairness = Fairness::new(session, evictor, request);
-            named.retain(|&task| fairness.take(task));
-            named
-        }
-    };
-    let mut room = session.cluster.columns().future(row as usize);
-    let mut price = (i32::MIN, 0);
-    for &task in &tasks {
-        if request.fits(&room) {
-            break;
-        }
-        price = (price.0.max(job_priority(session, task)), price.1 + 1);
-        room.add(&session.cluster.task(task).whole_request());
-    }
-    (!tasks.is_empty() && request.fits(&room)).then_some((price, tasks))
-}
-
-/// Evicts on one node until the task fits, then spares whom it does not need.
-fn take(
-    session: &mut Session<'_, '_>,
-    action: &EvictAction,
-    statement: &mut Statement,
-    evictor: &Evictor,
-    row: u32,
-    tasks: &[Entity],
-) -> Option<Vec<Entity>> {
-    let task = evictor.task?;
-    let start = statement.checkpoint();
-    let rows = [row];
-    let grounds = grounds(session, action, evictor.job);
-    let mut victims = Vec::new();
-    let mut placed = false;
-    for &victim in tasks {
-        if statement.evict(&mut session.cluster, victim, grounds.clone()).is_err() {
-            continue;
-        }
-        victims.push(victim);
-        placed = place_one_task(session, statement, evictor.job, task, Some(&rows));
-        if placed {
-            break;
-        }
-    }
-    if !placed {
-        statement.rollback(&mut session.cluster, start);
-        return None;
-    }
-    // The last one was needed; of the others perhaps not all.
-    for at in (0..victims.len().saturating_sub(1)).rev() {
-        let fewer: Vec<Entity> =
-            victims.iter().enumerate().filter(|&(i, _)| i != at).map(|(_, &task)| task).collect();
-        if redo(session, statement, start, evictor, &fewer, &grounds, &rows) {
-            victims = fewer;
-        }
-    }
-    let done = redo(session, statement, start, evictor, &victims, &grounds, &rows);
-    debug_assert!(done, "it was enough a moment ago");
-    debug_assert!(session.cluster.task(task).status().0 != TaskStatus::Pending, "it has a place");
-    Some(victims)
-}
-
-fn redo(
-    session: &mut Session<'_, '_>,
-    statement: &mut Statement,
-    start: Checkpoint,
-    evictor: &Evictor,
-    victims: &[Entity],
-    grounds: &crate::statement::Grounds,
-    rows: &[u32],
-) -> bool {
-    statement.rollback(&mut session.cluster, start);
-    for &victim in victims {
-        let evicted = statement.evict(&mut session.cluster, victim, grounds.clone());
-        debug_assert!(evicted.is_ok(), "it stood there a moment ago");
-    }
-    evictor
-        .task
-        .is_some_and(|task| place_one_task(session, statement, evictor.job, task, Some(rows)))
 }

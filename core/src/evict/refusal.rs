@@ -2,8 +2,9 @@
 
 use bevy_ecs::entity::Entity;
 
+use crate::delta::PreemptionPolicy;
 use crate::ids::TimeMs;
-use crate::place::Session;
+use crate::place::{PendingTasks, Session};
 use crate::policy::{EvictPurpose, Evictor, Point};
 use crate::world::Cluster;
 
@@ -154,6 +155,17 @@ pub(super) fn explain(
         (false, false) => {
             format!("spared {}; the rest would not make enough room", spared.join(", "))
         }
+    }
+}
+
+/// That some of its pods take no room from others, where that may be what it fails on; else nothing.
+pub(super) fn forbearing(session: &Session<'_, '_>, pending: &PendingTasks) -> String {
+    let never =
+        |&task: &Entity| session.cluster.task(task).priority.preempts == PreemptionPolicy::Never;
+    match pending.open_tasks().filter(never).count() {
+        0 => String::new(),
+        1 => "; one of its pods has preemptionPolicy Never".to_owned(),
+        many => format!("; {many} of its pods have preemptionPolicy Never"),
     }
 }
 

@@ -6,6 +6,7 @@
 use bevy_ecs::entity::Entity;
 
 use super::domain_order::{DomainNeed, rank_domains};
+use super::part_order::PartOrder;
 use super::pending::{Leftover, PendingTasks};
 use super::reach::{Bounds, Enough, PlaceScope, Reach, Rows, Shortfall, enough, served};
 use super::session::Session;
@@ -121,7 +122,7 @@ fn try_domains<S: Leftover>(
 }
 
 /// Rows of a domain that lie inside another choice of rows.
-fn inside(rows: &[u32], outer: Rows<'_>) -> Vec<u32> {
+pub(crate) fn inside(rows: &[u32], outer: Rows<'_>) -> Vec<u32> {
     let kept = |row: &&u32| outer.is_none_or(|outer| outer.binary_search(row).is_ok());
     rows.iter().filter(kept).copied().collect()
 }
@@ -136,8 +137,10 @@ fn place_subgroups(
 ) -> Reach {
     let before = statement.checkpoint();
     let mut short = Shortfall::default();
-    for part in pending.open_parts() {
-        let start = statement.checkpoint();
+    let mut order = PartOrder::of(session, job, pending);
+    while let Some(at) = order.next(session, job, pending) {
+        let part = pending.part_mut(at);
+        let (start, untried) = (statement.checkpoint(), part.clone());
         let space = part.subgroup.and_then(|at| search_space(session, job, Some(at), scope.bounds));
         let reach = try_domains(
             session,
@@ -154,7 +157,10 @@ fn place_subgroups(
             if part.subgroup.is_some() {
                 statement.rollback(&mut session.cluster, start);
             }
+            PartOrder::failed_on(session, part, untried, &shortfall);
             short.merge(shortfall);
+        } else {
+            order.placed(session, job, part);
         }
         if statement.checkpoint() > before
             && let Some(reach) = enough(scope, served(session, job, None))

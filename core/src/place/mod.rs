@@ -6,17 +6,20 @@
 mod session;
 mod turns;
 mod pending;
+mod part_order;
 mod reach;
 mod job;
 mod domain_order;
 mod tasks;
 mod fill_order;
 mod bulk;
+mod left_by_victims;
 pub(crate) mod explain;
 
-pub(crate) use job::{place_job, place_minimum};
-pub(crate) use pending::{PendingTasks, TaskSet};
-pub(crate) use reach::{Bounds, Reach, Rows, Shortfall};
+pub(crate) use job::{inside, place_job, place_minimum};
+pub(crate) use part_order::PartOrder;
+pub(crate) use pending::{PendingPart, PendingTasks, TaskSet};
+pub(crate) use reach::{Bounds, Reach, Rows, Shortfall, is_served};
 pub(crate) use session::{Admission, Alarm, Now, Outcome, Refused, Session, Settings, Stopwatch};
 pub(crate) use tasks::place_one_task;
 pub(crate) use turns::{Entitled, OUT_OF_TIME, Turn, drive};

@@ -3,12 +3,13 @@
 //! Tasks that have room held come first, then those the gang cannot do without, then the surplus;
 //! within each by task order. Sub-groups are placed one after the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bevy_ecs::entity::Entity;
 
 use super::Session;
+use crate::delta::PreemptionPolicy;
 use crate::policy::Unit;
 use crate::world::{JobReadOnlyItem, READY, TaskReadOnlyItem, TaskStatus};
 
@@ -33,9 +34,26 @@ pub(crate) struct PendingTasks {
 pub(crate) struct PendingPart {
     /// Index of the sub-group in the job.
     pub(crate) subgroup: Option<u16>,
+    /// Has it tasks that have room held, or that a role needs?
+    required: bool,
+    pub(super) standing: Standing,
     // Shared, because every domain tried gets a copy of the list.
     tasks: Arc<[Entity]>,
     next: usize,
+}
+
+/// What became of a part since the placing of its job began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It was not tried.
+    #[default]
+    Open,
+    /// It has what it needs.
+    Placed,
+    /// It found no place.
+    Failed,
+    /// It found none, but may find one once others of the gang have theirs, near whom it must be.
+    Late,
 }
 
 impl PendingPart {
@@ -59,6 +77,11 @@ impl PendingPart {
     /// The same, one by one.
     pub(super) fn left(&self) -> impl Iterator<Item = Entity> + '_ {
         self.ahead().iter().copied()
+    }
+
+    /// How many tasks are left.
+    pub(crate) fn left_count(&self) -> usize {
+        self.tasks.len() - self.next
     }
 
     /// Takes this many tasks off the part.
@@ -93,10 +116,21 @@ enum Urgency {
     Surplus,
 }
 
+/// Who goes first among tasks that are as urgent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Precedence {
+    /// The order of tasks alone counts.
+    TaskOrder,
+    /// Those nobody may be evicted for: they have to make do with what is free.
+    Forbearing,
+}
+
 /// A task with what its place in the list depends on.
 #[derive(Clone, Copy, Debug)]
 struct Urgent {
     urgency: Urgency,
+    /// May others have to go for it, and is that to be tried after all that needs no victims?
+    evicts: bool,
     task: Entity,
     subgroup: Option<u16>,
 }
@@ -104,6 +138,20 @@ struct Urgent {
 impl PendingTasks {
     /// What is left to place of a job.
     pub(crate) fn of(session: &Session<'_, '_>, job: Entity, set: TaskSet) -> Self {
+        Self::sorted(session, job, set, Precedence::TaskOrder)
+    }
+
+    /// The same for a job others may be evicted for.
+    pub(crate) fn of_evictor(session: &Session<'_, '_>, job: Entity) -> Self {
+        Self::sorted(session, job, TaskSet::Requesting, Precedence::Forbearing)
+    }
+
+    fn sorted(
+        session: &Session<'_, '_>,
+        job: Entity,
+        set: TaskSet,
+        precedence: Precedence,
+    ) -> Self {
         let job = session.cluster.job(job);
         let open: Vec<_> = tasks_of(session, &job, set).collect();
         let order = session.policies.task_order(&open);
@@ -124,17 +172,24 @@ impl PendingTasks {
             .map(|at| &open[at])
             .map(|task| Urgent {
                 urgency: urgency(task),
+                evicts: precedence == Precedence::Forbearing
+                    && task.priority.preempts != PreemptionPolicy::Never,
                 task: task.entity,
                 subgroup: task.membership.subgroup,
             })
             .collect();
-        sorted.sort_by_key(|entry| entry.urgency);
+        sorted.sort_by_key(|entry| (entry.urgency, entry.evicts));
         Self { parts: parts_of(session, &job, &sorted) }
     }
 
-    /// Parts that still have tasks, in order.
-    pub(crate) fn open_parts(&mut self) -> impl Iterator<Item = &mut PendingPart> {
-        self.parts.iter_mut().filter(|part| !part.is_done())
+    /// One of the parts.
+    pub(crate) fn part_mut(&mut self, at: usize) -> &mut PendingPart {
+        &mut self.parts[at]
+    }
+
+    /// All parts, in order.
+    pub(super) fn parts_mut(&mut self) -> &mut [PendingPart] {
+        &mut self.parts
     }
 
     /// Tasks left, in order.
@@ -154,7 +209,8 @@ impl PendingTasks {
 }
 
 /// Sorts tasks into parts: those without sub-group first, then sub-groups in the order plugins give,
-/// then by the number in their label.
+/// then by the number in their label. Parts a role or a reservation needs go before all others, and
+/// tasks without sub-group are two parts where some of them are such.
 fn parts_of(
     session: &Session<'_, '_>,
     job: &JobReadOnlyItem<'_, '_>,
@@ -162,12 +218,20 @@ fn parts_of(
 ) -> Vec<PendingPart> {
     if job.counts().subgroups.is_empty() {
         let tasks: Arc<[Entity]> = tasks.iter().map(|entry| entry.task).collect();
-        let part = PendingPart { subgroup: None, tasks, next: 0 };
+        let (required, standing) = (true, Standing::Open);
+        let part = PendingPart { subgroup: None, required, standing, tasks, next: 0 };
         return if part.is_done() { Vec::new() } else { vec![part] };
     }
-    let mut parts: BTreeMap<Option<u16>, Vec<Entity>> = BTreeMap::new();
+    let mut parts: BTreeMap<(Option<u16>, bool), Vec<Entity>> = BTreeMap::new();
+    let needed = |entry: &Urgent| entry.urgency != Urgency::Surplus;
+    let among: BTreeSet<Option<u16>> =
+        tasks.iter().filter(|entry| needed(entry)).map(|entry| entry.subgroup).collect();
     for entry in tasks {
-        parts.entry(entry.subgroup).or_default().push(entry.task);
+        let required = match entry.subgroup {
+            None => needed(entry),
+            subgroup => among.contains(&subgroup),
+        };
+        parts.entry((entry.subgroup, required)).or_default().push(entry.task);
     }
     let mut members: BTreeMap<u16, Vec<Entity>> = BTreeMap::new();
     for &task in &job.members.0 {
@@ -184,13 +248,15 @@ fn parts_of(
             (keys, group.index(), group.policy, &group.values)
         })
     };
-    let part = |(subgroup, tasks): (Option<u16>, Vec<Entity>)| PendingPart {
+    let part = |((subgroup, required), tasks): ((Option<u16>, bool), Vec<Entity>)| PendingPart {
         subgroup,
+        required,
+        standing: Standing::Open,
         tasks: tasks.into(),
         next: 0,
     };
     let mut parts: Vec<PendingPart> = parts.into_iter().map(part).collect();
-    parts.sort_by_cached_key(|part| rank(part.subgroup));
+    parts.sort_by_cached_key(|part| (!part.required, rank(part.subgroup)));
     parts
 }
 

@@ -82,6 +82,11 @@ pub(super) fn enough(scope: PlaceScope<'_>, reach: Option<Reach>) -> Option<Reac
     })
 }
 
+/// Has a sub-group its size, or the job its minimum, in places or in room held?
+pub(crate) fn is_served(session: &Session<'_, '_>, job: Entity, subgroup: Option<u16>) -> bool {
+    served(session, job, subgroup).is_some()
+}
+
 /// Has the part what it needs: the sub-group its size, the job its minimum?
 pub(super) fn served(
     session: &Session<'_, '_>,

@@ -4,9 +4,11 @@ use bevy_ecs::entity::Entity;
 
 use super::bulk::BulkPlacer;
 use super::fill_order::FillOrder;
+use super::left_by_victims::LeftByVictims;
 use super::pending::PendingPart;
 use super::reach::{Enough, PlaceScope, Reach, Rows, Shortfall, enough, served};
 use super::session::Session;
+use crate::delta::PreemptionPolicy;
 use crate::kernel::fit::Fit;
 use crate::reservation::Release;
 use crate::statement::Statement;
@@ -50,7 +52,8 @@ pub(super) fn place_tasks(
             continue;
         }
         match place_task(session, statement, job, task, (&mut fill_order, scope.rows)) {
-            Placement::Kept => {}
+            // What others of its class may have it may not.
+            Placement::Kept | Placement::Forbearing => {}
             Placement::Refused(objection) => {
                 short.objection.get_or_insert((class, objection));
                 short.closed.extend(held.then_some(task));
@@ -113,6 +116,8 @@ enum Placement {
     Kept,
     /// No node has room.
     NoRoom,
+    /// There is only room that victims leave, and nobody may be evicted for it.
+    Forbearing,
     /// Its queue may not have it.
     Refused(Verdict),
 }
@@ -125,12 +130,15 @@ fn place_task(
     (fill_order, rows): (&mut FillOrder, Rows<'_>),
 ) -> Placement {
     let item = session.cluster.task(task);
-    let class = item.membership.class;
+    let (class, preempts) = (item.membership.class, item.priority.preempts);
     // If rules changed and the node may not serve it any more, it is placed like any other.
     if let (TaskStatus::Pipelined, Some(node)) = item.status()
         && let Some(placement) = redeem_reservation(session, statement, task, node)
     {
         return placement;
+    }
+    if statement.evicts() && preempts == PreemptionPolicy::Never {
+        return place_beside_victims(session, statement, job, task, rows);
     }
     let queue = session.cluster.queue(session.cluster.job(job).spec.queue);
     let allowed = session.policies.allocatable(
@@ -145,14 +153,49 @@ fn place_task(
     let ranking = session.ranking(class);
     let Some(row) = fill_order.best(class, ranking, rows) else { return Placement::NoRoom };
     let fit = ranking.fit(row);
+    if take(session, statement, task, row, fit) { Placement::Placed } else { Placement::NoRoom }
+}
+
+/// Finds a place for a task nobody may be evicted for, in a transaction that evicts for others of its
+/// job: neither what victims leave on nodes nor what they leave in its queue is for it.
+fn place_beside_victims(
+    session: &mut Session<'_, '_>,
+    statement: &mut Statement,
+    job: Entity,
+    task: Entity,
+    rows: Rows<'_>,
+) -> Placement {
+    let class = session.cluster.task(task).membership.class;
+    let left = LeftByVictims::of(session, statement);
+    let queue = session.cluster.queue(session.cluster.job(job).spec.queue);
+    let asked = left.with(session, queue.entity, &session.classes.get(class).request);
+    let names = &session.names.0;
+    if session.policies.allocatable(&session.cluster, names, &queue, &asked).is_err() {
+        return Placement::Forbearing;
+    }
+    let rows = left.other_rows(session, rows);
+    let ranking = session.ranking(class);
+    let Some(row) = ranking.best_of(&rows) else { return Placement::Forbearing };
+    let fit = ranking.fit(row);
+    if take(session, statement, task, row, fit) { Placement::Placed } else { Placement::Forbearing }
+}
+
+/// Takes what is free on a node for a task, or what will be; is there either?
+fn take(
+    session: &mut Session<'_, '_>,
+    statement: &mut Statement,
+    task: Entity,
+    row: u32,
+    fit: Fit,
+) -> bool {
     let node = session.cluster.columns().entities[row as usize];
     let done = match fit {
         Fit::Idle => statement.allocate(&mut session.cluster, task, node),
         Fit::Future => statement.pipeline(&mut session.cluster, task, node),
-        Fit::None => return Placement::NoRoom,
+        Fit::None => return false,
     };
     debug_assert!(done.is_ok(), "only pending and pipelined tasks are listed");
-    Placement::Placed
+    true
 }
 
 /// Finds a place or room for one task on some rows.

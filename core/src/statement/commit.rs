@@ -14,7 +14,7 @@ use crate::reservation::Release;
 use crate::world::{Assumption, BulkKey, BulkPlace, Cluster, End, LastTransaction};
 
 pub(super) fn commit(
-    Statement { action, log }: Statement,
+    Statement { action, log, .. }: Statement,
     cluster: &mut Cluster<'_, '_>,
     outcome: &mut CycleOutcome,
 ) {

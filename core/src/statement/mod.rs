@@ -22,6 +22,8 @@ pub(crate) mod tests;
 pub struct Statement {
     action: &'static str,
     log: Vec<LoggedOp>,
+    /// Was anybody ever evicted?
+    evicts: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -82,7 +84,7 @@ type Result<T = (), E = StatementError> = std::result::Result<T, E>;
 impl Statement {
     /// An empty transaction of an action.
     pub fn new(action: &'static str) -> Self {
-        Self { action, log: Vec::new() }
+        Self { action, log: Vec::new(), evicts: false }
     }
 
     /// Takes free room on the node for a task that is pending or had room held.
@@ -155,6 +157,21 @@ impl Statement {
                 self.write(cluster, task, Some(Assumption::Pipelined(node)), Why::Placed);
             }
         }
+    }
+
+    /// May it send tasks off their nodes?
+    pub(crate) fn evicts(&self) -> bool {
+        self.evicts
+    }
+
+    /// Tasks it sends off their nodes.
+    pub(crate) fn victims<'a>(
+        &'a self,
+        cluster: &'a Cluster<'_, '_>,
+    ) -> impl Iterator<Item = Entity> + 'a {
+        let evicted = self.log.iter().filter(|entry| matches!(entry.why, Why::Evicted(_)));
+        let goes = |task: &Entity| cluster.task(*task).assumed.0 == Some(Assumption::Evicting);
+        evicted.map(|entry| entry.task).filter(goes)
     }
 
     /// Where the log stands now.
@@ -231,6 +248,7 @@ impl Statement {
         after: Option<Assumption>,
         why: Why,
     ) {
+        self.evicts |= matches!(why, Why::Evicted(_));
         let picks = cluster.picks(task);
         let before = cluster.assume(task, after);
         if before != after {

@@ -82,8 +82,8 @@ pub(crate) use json::drop_nulls;
 pub use kind::{ObjectKind, Presence, Scope};
 pub use metadata::{Metadata, OwnerReference};
 pub use node::{Node, NodeImage, NodeSpec, NodeStatus, Taint};
-pub use node_shard::{NodeShard, NodeShardSpec, NodeShardStatus};
 pub use node_metrics::NodeMetrics;
+pub use node_shard::{NodeShard, NodeShardSpec, NodeShardStatus};
 pub(crate) use object::Decode;
 pub use object::Object;
 pub use pod::{

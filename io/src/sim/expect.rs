@@ -11,6 +11,7 @@ use crate::objects::phase_text;
 use super::books::{Books, PodEntry, PodStatus};
 use super::domains::DomainIndex;
 use super::expectation::{Assertion, Expectation, PodCount, Range, Subject};
+use super::subgroups::subgroups_of;
 
 /// How one expectation came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +65,9 @@ pub fn judge(expectation: &Expectation, scene: Scene<'_>) -> Verdict {
             pods_in(scene, count, "pending", |status| status == PodStatus::Pending)
         }
         Assertion::Evicted { of, times } => evicted(scene, of, *times),
-        Assertion::SameDomain { gang, tier } => same_domain(scene, gang, *tier),
+        Assertion::SameDomain { gang, subgroup, tier } => {
+            same_domain(scene, gang, subgroup.as_deref(), *tier)
+        }
         Assertion::Phase { pod_group, is } => job_says(scene, pod_group, |job| {
             (job.phase == *is, format!("phase {}", phase_text(job.phase)))
         }),
@@ -169,9 +172,16 @@ fn evicted(scene: Scene<'_>, of: &Subject, times: Range<u64>) -> Finding {
     (times.contains(found), format!("{found} {noun}"))
 }
 
-fn same_domain(scene: Scene<'_>, gang: &ObjectKey, tier: u32) -> Finding {
+fn same_domain(scene: Scene<'_>, gang: &ObjectKey, subgroup: Option<&str>, tier: u32) -> Finding {
+    let pods: Vec<&PodEntry> = match subgroup {
+        None => scene.books.pods_of(gang).map(|(_, pod)| pod).collect(),
+        Some(name) => match subgroups_of(scene.books, gang).remove(name) {
+            Some(entry) => entry.pods,
+            None => return (false, format!("no pod of it is of sub-group {name}")),
+        },
+    };
     let nodes: std::collections::BTreeSet<&Name> =
-        scene.books.pods_of(gang).filter_map(|(_, pod)| pod.seat().or(pod.hold())).collect();
+        pods.iter().filter_map(|pod| pod.seat().or(pod.hold())).collect();
     if nodes.is_empty() {
         return (false, "no pod of it is on a node".to_owned());
     }
@@ -213,17 +223,21 @@ fn queue_uses(scene: Scene<'_>, name: &Name, bounds: &[(Name, Range<Quantity>)])
 
 #[cfg(test)]
 mod tests {
-    use muster_core::delta::{GroupPhase, PodPhase};
+    use muster_core::delta::{GroupPhase, PodFacts, PodGroupFacts, PodPhase};
     use muster_core::verdict::Reason;
 
     use super::super::fixtures::{
-        books, domain, gang, key, node, pod, queue, running, set, set_gang, set_queue,
+        books, domain, gang, halves, key, node, pod, queue, running, set, set_gang, set_queue,
     };
     use super::*;
 
     /// Judges against a small gang: two running on n0 and n1, one held on n2, one pending.
     fn judge_gang(assertion: Assertion) -> (bool, String) {
-        let mut held = pod("g-2", "g", 1);
+        let half = |mut pod: PodFacts, half: &str| {
+            pod.labels = vec![("half".into(), half.into())];
+            pod
+        };
+        let mut held = half(pod("g-2", "g", 1), "b");
         held.nominated = Some("n2".into());
         let mut done = running("other-0", "other", 1, "n0");
         done.phase = PodPhase::Succeeded;
@@ -234,9 +248,9 @@ mod tests {
             domain("rack", 1, &["n0", "n1"]),
             domain("hall", 2, &["n0", "n1", "n2"]),
             set_queue(queue("default")),
-            set_gang(gang("g", 2)),
-            set(running("g-0", "g", 1, "n0")),
-            set(running("g-1", "g", 1, "n1")),
+            set_gang(PodGroupFacts { subgroups: vec![halves(None)], ..gang("g", 2) }),
+            set(half(running("g-0", "g", 1, "n0"), "a")),
+            set(half(running("g-1", "g", 1, "n1"), "a")),
             set(held),
             set(pod("g-3", "g", 1)),
             set(done),
@@ -347,10 +361,17 @@ mod tests {
 
     #[test]
     fn placed_pods_share_a_domain_of_the_tier_or_do_not() {
-        let same = |tier| judge_gang(Assertion::SameDomain { gang: key("g"), tier });
-        assert_eq!(same(1), (false, "on n0, n1, n2".to_owned()));
-        assert!(same(2).0);
-        assert!(!judge_gang(Assertion::SameDomain { gang: key("nobody"), tier: 2 }).0);
+        let judge = |gang: &str, subgroup: Option<&str>, tier| {
+            let subgroup = subgroup.map(str::to_owned);
+            judge_gang(Assertion::SameDomain { gang: key(gang), subgroup, tier })
+        };
+        assert_eq!(judge("g", None, 1), (false, "on n0, n1, n2".to_owned()));
+        assert!(judge("g", None, 2).0);
+        assert!(!judge("nobody", None, 2).0);
+        assert_eq!(judge("g", Some("half-a"), 1), (true, "on n0, n1".to_owned()));
+        assert_eq!(judge("g", Some("half-b"), 1), (true, "on n2".to_owned()));
+        let none = (false, "no pod of it is of sub-group half-c".to_owned());
+        assert_eq!(judge("g", Some("half-c"), 1), none);
     }
 
     #[test]

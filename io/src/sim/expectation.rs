@@ -36,6 +36,8 @@ pub enum Assertion {
     SameDomain {
         /// The gang.
         gang: ObjectKey,
+        /// Only this sub-group of it, by the name of the policy and the values of its labels.
+        subgroup: Option<String>,
         /// The widest tier allowed.
         tier: u32,
     },

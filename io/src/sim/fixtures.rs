@@ -1,6 +1,8 @@
 //! Small clusters for the tests of what reads the books: facts made by hand, decisions made by hand.
 
-use muster_core::delta::{ClusterDelta, PodFacts, PodGroupFacts, PodPhase, QueueFacts};
+use muster_core::delta::{
+    ClusterDelta, PodFacts, PodGroupFacts, PodPhase, QueueFacts, SubGroupPolicy, TopologyWish,
+};
 use muster_core::intent::{Decision, DecisionOp, Ruling};
 use muster_core::resource::ResourceList;
 use muster_core::testing;
@@ -26,6 +28,18 @@ pub(crate) fn running(name: &str, gang: &str, cpus: i64, node: &str) -> PodFacts
 /// A gang.
 pub(crate) fn gang(name: &str, min_member: u32) -> PodGroupFacts {
     testing::group(name, min_member).facts()
+}
+
+/// Sub-groups of two by the label `half`.
+pub(crate) fn halves(topology: Option<TopologyWish>) -> SubGroupPolicy {
+    SubGroupPolicy {
+        name: "half".into(),
+        size: 2,
+        min_subgroups: 1,
+        match_label_keys: vec!["half".into()],
+        selector: None,
+        topology,
+    }
 }
 
 /// A queue without limits.

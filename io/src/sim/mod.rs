@@ -14,6 +14,7 @@ pub mod cluster;
 mod aside;
 pub mod books;
 pub mod domains;
+mod subgroups;
 mod story;
 pub mod run;
 pub mod expect;

@@ -25,6 +25,7 @@ mod volumes;
 mod fair_share;
 mod reservations;
 mod oracle;
+mod lives;
 mod shuffle;
 mod plugins;
 mod own_plugin;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use muster_core::delta::{PodGroupFacts, TierRef, TopologyMode};
+use muster_core::delta::{TierRef, TopologyMode, TopologyWish};
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::intent::{Decision, DecisionOp};
 
-use super::super::books::{Books, PodStatus};
+use super::super::books::{Books, PodEntry, PodStatus};
 use super::super::domains::DomainIndex;
+use super::super::subgroups::subgroups_of;
 use super::{Invariant, Watch};
 
 /// An eviction that the gang it was made for has still to justify.
@@ -26,16 +27,40 @@ fn placed_jobs(decisions: &[Decision]) -> BTreeSet<&ObjectKey> {
     decisions.iter().filter(|decision| places(decision.op)).map(|decision| &decision.job).collect()
 }
 
-/// Nodes the job's pods are on or have room on, leaving ones aside.
-fn nodes_of<'a>(books: &'a Books, job: &ObjectKey) -> BTreeSet<&'a Name> {
-    let staying = books.pods_of(job).filter(|(_, pod)| pod.status != PodStatus::Releasing);
-    staying.filter_map(|(_, pod)| pod.seat().or(pod.hold())).collect()
+/// Nodes pods are on or have room on, leaving ones aside.
+fn nodes_of<'a>(pods: impl IntoIterator<Item = &'a PodEntry>) -> BTreeSet<&'a Name> {
+    let staying = pods.into_iter().filter(|pod| pod.status != PodStatus::Releasing);
+    staying.filter_map(|pod| pod.seat().or(pod.hold())).collect()
 }
 
-/// The widest tier a gang with a hard wish may span. A wish without a tier is no constraint, as in
-/// Volcano; a tier name that no domain has cannot be judged.
-fn hard_tier(books: &Books, group: &PodGroupFacts) -> Option<u32> {
-    let wish = group.topology.as_ref().filter(|wish| wish.mode == TopologyMode::Hard)?;
+/// A gang, or a sub-group of one, that must share a domain.
+struct Bounded<'a> {
+    /// Name of the sub-group; empty for the gang itself.
+    subgroup: String,
+    /// The widest tier it may span.
+    tier: u32,
+    /// Nodes its pods are on or have room on.
+    nodes: BTreeSet<&'a Name>,
+}
+
+/// What of a gang must share a domain.
+fn bounded<'a>(books: &'a Books, job: &ObjectKey) -> Vec<Bounded<'a>> {
+    let Some(group) = books.groups.get(job) else { return Vec::new() };
+    let whole = hard_tier(books, group.topology.as_ref()).map(|tier| {
+        let nodes = nodes_of(books.pods_of(job).map(|(_, pod)| pod));
+        Bounded { subgroup: String::new(), tier, nodes }
+    });
+    let parts = subgroups_of(books, job).into_iter().filter_map(|(subgroup, entry)| {
+        let tier = hard_tier(books, entry.topology)?;
+        Some(Bounded { subgroup, tier, nodes: nodes_of(entry.pods) })
+    });
+    whole.into_iter().chain(parts).collect()
+}
+
+/// The widest tier a hard wish allows. One without a tier is no constraint, as in Volcano; a tier name that
+/// no domain has cannot be judged.
+fn hard_tier(books: &Books, wish: Option<&TopologyWish>) -> Option<u32> {
+    let wish = wish.filter(|wish| wish.mode == TopologyMode::Hard)?;
     match &wish.tier {
         None => None,
         Some(TierRef::Number(tier)) => Some(*tier),
@@ -58,13 +83,13 @@ impl Watch {
         decisions: &[Decision],
     ) {
         for job in placed_jobs(decisions) {
-            let Some(group) = books.groups.get(job) else { continue };
-            let apart = hard_tier(books, group)
-                .is_some_and(|tier| !domains.share(nodes_of(books, job), tier));
-            if apart {
-                self.scattered.insert(job.clone());
-            } else {
-                self.scattered.remove(job);
+            for Bounded { subgroup, tier, nodes } in bounded(books, job) {
+                let unit = (job.clone(), subgroup);
+                if domains.share(nodes, tier) {
+                    self.scattered.remove(&unit);
+                } else {
+                    self.scattered.insert(unit);
+                }
             }
         }
     }
@@ -76,17 +101,20 @@ impl Watch {
         decisions: &[Decision],
     ) {
         for job in placed_jobs(decisions) {
-            let Some(group) = books.groups.get(job) else { continue };
-            let Some(tier) = hard_tier(books, group) else { continue };
-            let nodes = nodes_of(books, job);
-            if !self.scattered.contains(job) && !domains.share(nodes.iter().copied(), tier) {
+            for Bounded { subgroup, tier, nodes } in bounded(books, job) {
+                let unit = (job.clone(), subgroup);
+                if self.scattered.contains(&unit) || domains.share(nodes.iter().copied(), tier) {
+                    continue;
+                }
                 let nodes: Vec<&str> = nodes.iter().map(|name| &***name).collect();
+                let who = match &*unit.1 {
+                    "" => job.to_string(),
+                    subgroup => format!("sub-group {subgroup} of {job}"),
+                };
+                let nodes = nodes.join(", ");
                 self.report(
                     Invariant::HardTopology,
-                    format!(
-                        "{job} spans more than one domain of tier {tier}: {}",
-                        nodes.join(", ")
-                    ),
+                    format!("{who} spans more than one domain of tier {tier}: {nodes}"),
                 );
             }
         }

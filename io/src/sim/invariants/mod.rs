@@ -33,7 +33,7 @@ pub enum Invariant {
     Ledger,
     /// No queue above its capability or pushed below its guarantee.
     QueueBounds,
-    /// A hard-topology gang shares one domain.
+    /// A hard-topology gang shares one domain, and so does each sub-group with such a wish.
     HardTopology,
     /// No node above its allocatable.
     NodeBounds,
@@ -95,8 +95,9 @@ pub struct Watch {
     excused: BTreeSet<ObjectKey>,
     /// What queues are due, where none may go beyond its due.
     dues: BTreeMap<Name, ResourceList>,
-    /// Hard-topology gangs that were already apart before the scheduler placed more of them.
-    scattered: BTreeSet<ObjectKey>,
+    /// Hard-topology gangs, and sub-groups by name, that were already apart before the scheduler placed
+    /// more of them.
+    scattered: BTreeSet<(ObjectKey, String)>,
 }
 
 impl Watch {

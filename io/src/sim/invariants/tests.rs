@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use muster_core::delta::{
-    ClusterDelta, HostPort, InterPodFacts, InterPodTerm, ObjectRef, Operator, PodPhase,
+    ClusterDelta, HostPort, InterPodFacts, InterPodTerm, ObjectRef, Operator, PodFacts, PodPhase,
     PodSelector, Protocol, Requirement, SelectorPart, TierRef, TopologyMode, TopologyWish,
 };
 use muster_core::intent::{Decision, DecisionOp};
@@ -11,8 +11,8 @@ use muster_core::intent::{Decision, DecisionOp};
 use super::super::books::Books;
 use super::super::domains::DomainIndex;
 use super::super::fixtures::{
-    books, decide, domain, evict_for, gang, key, node, only_cpu, pod, queue, ruled, running, set,
-    set_gang, set_queue,
+    books, decide, domain, evict_for, gang, halves, key, node, only_cpu, pod, queue, ruled,
+    running, set, set_gang, set_queue,
 };
 use super::super::scenario::{Deletion, FailBind, TimelineEntry};
 use super::{Invariant, Watch};
@@ -511,6 +511,35 @@ fn a_hard_topology_gang_stays_within_one_domain() {
     };
     assert_eq!(place("n0", "n1"), []);
     assert_eq!(place("n0", "n2"), [Invariant::HardTopology]);
+}
+
+#[test]
+fn a_subgroup_with_a_hard_wish_stays_within_one_domain() {
+    let place = |subgroup: Option<TopologyMode>, second: &str| {
+        let wish = |mode| TopologyWish { mode, tier: Some(TierRef::Number(1)) };
+        let mut books = racks();
+        let mut group = gang("g", 2);
+        group.topology =
+            Some(TopologyWish { tier: Some(TierRef::Number(2)), ..wish(TopologyMode::Hard) });
+        group.subgroups = vec![halves(subgroup.map(wish))];
+        books.apply(&set_gang(group));
+        let mut watch = Watch::default();
+        let half = |mut pod: PodFacts| {
+            pod.labels = vec![("half".into(), "a".into())];
+            set(pod)
+        };
+        let decisions = [
+            decide(DecisionOp::Bind, "g-0", "n0", "g"),
+            decide(DecisionOp::Bind, "g-1", second, "g"),
+        ];
+        let effect = [half(running("g-0", "g", 1, "n0")), half(running("g-1", "g", 1, second))];
+        cycle(&mut watch, &mut books, 1, &decisions, &effect);
+        broken(&watch)
+    };
+    assert_eq!(place(Some(TopologyMode::Hard), "n1"), []);
+    assert_eq!(place(Some(TopologyMode::Hard), "n2"), [Invariant::HardTopology]);
+    assert_eq!(place(Some(TopologyMode::Soft), "n2"), []);
+    assert_eq!(place(None, "n2"), []);
 }
 
 #[test]

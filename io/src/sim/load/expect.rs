@@ -25,7 +25,8 @@ pub(super) fn read(value: Value) -> Result<Expectation, FieldError> {
         Written::Pending(pods) => (pods.cycle, Assertion::Pending(pods.count("pending")?)),
         Written::Evicted(evicted) => (evicted.cycle, evicted.assertion()?),
         Written::SameDomain(same) => {
-            (same.cycle, Assertion::SameDomain { gang: same.gang.0, tier: same.tier })
+            let SameDomain { gang, sub_group: subgroup, tier, cycle } = same;
+            (cycle, Assertion::SameDomain { gang: gang.0, subgroup, tier })
         }
         Written::Phase(phase) => {
             (phase.cycle, Assertion::Phase { pod_group: phase.pod_group.0, is: phase.is })
@@ -111,9 +112,10 @@ impl Evicted {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SameDomain {
     gang: KeyText,
+    sub_group: Option<String>,
     tier: u32,
     cycle: Option<u32>,
 }
