@@ -16,6 +16,8 @@ pub use argument::{
     AmountScale, ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, Values, arg, argument,
 };
 
+use crate::ids::Name;
+
 /// A switch per extension point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]

@@ -32,7 +32,7 @@ pub(crate) use infeasible::InfeasibleCache;
 use bevy_ecs::entity::Entity;
 
 use crate::delta::PreemptionPolicy;
-use crate::place::{Entitled, PendingTasks, Session, Turn, drive, explain};
+use crate::place::{Entitled, PendingTasks, Session, TaskSet, Turn, drive, explain};
 use crate::policy::EvictPurpose;
 use crate::statement::Statement;
 use crate::world::TaskStatus;
