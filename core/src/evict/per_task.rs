@@ -221,10 +221,9 @@ impl Hunt<'_> {
         let unit = Unit { job: &item, subgroup };
         match session.policies.search_space(&session.cluster, unit, Purpose::Evict) {
             None => Domains { domains: vec![None], trials: 1 },
-            Some(space) => Domains {
-                domains: space.groups.into_iter().flatten().collect(),
-                trials: TRIALS,
-            },
+            Some(space) => {
+                Domains { domains: space.groups.into_iter().flatten().collect(), trials: TRIALS }
+            }
         }
     }
 }

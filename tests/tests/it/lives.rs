@@ -123,7 +123,7 @@ fn any_gang() -> impl Strategy<Value = Gang> {
 
 fn any_life() -> impl Strategy<Value = Life> {
     let cluster = (vec(vec(2..6_i64, 1..4), 1..5), [1..3_u32, 1..3_u32], weighted(0.2, 4..16_i64));
-    let rules = (select(&ACTIONS[..]), select(&["0s", "2s", "5s"][..]), any::<bool>());
+    let rules = (select(&ACTIONS[..]), select(vec!["0s", "2s", "5s"]), any::<bool>());
     (cluster, vec(any_gang(), 2..7), rules).prop_map(|(cluster, gangs, rules)| {
         let (racks, weights, ceiling) = cluster;
         let (actions, terminate, recreate) = rules;
@@ -155,8 +155,8 @@ impl Gang {
         let (mut left, mut homes) = (free.to_vec(), Vec::new());
         for member in 0..self.pods().len() {
             let cpu = self.cpu_of(member);
-            let nodes = (0..left.len()).map(|step| (first + step) % left.len());
-            let Some(node) = nodes.into_iter().find(|&node| left[node] >= cpu) else {
+            let mut nodes = (0..left.len()).map(|step| (first + step) % left.len());
+            let Some(node) = nodes.find(|&node| left[node] >= cpu) else {
                 return Vec::new();
             };
             left[node] -= cpu;
