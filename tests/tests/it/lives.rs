@@ -3,7 +3,7 @@
 //! Small clusters of racks and halls, jobs that run or come later, with sub-groups, topology wishes of job and
 //! sub-groups, pods with `preemptionPolicy: Never`, two queues and three priorities; victims leave slowly and
 //! may come back. Every invariant of a Scenario holds in every life, and no gang is bound whose sub-groups
-//! are not whole. Where nobody has to go, both styles bind the same.
+//! are not whole.
 //!
 //! `PROPTEST_CASES=10000 cargo test --workspace --test it lives` tries more.
 
@@ -343,7 +343,6 @@ proptest! {
 
     #[test]
     fn every_invariant_holds_in_every_life_and_style(life in any_life()) {
-        let mut ends = Vec::new();
         for style in STYLES {
             let (text, run) = life.print(style);
             let result = live(&text);
@@ -352,15 +351,6 @@ proptest! {
             for (at, gang) in life.gangs.iter().enumerate().filter(|&(at, _)| !run[at]) {
                 let fault = check_subgroups(&result, gang, &format!("g{at}"));
                 prop_assert!(fault.is_ok(), "{fault:?}\n{text}");
-            }
-            ends.push((text, result));
-        }
-        let [(text, by_task), (_, by_gang)] = &ends[..] else { return Ok(()) };
-        if by_task.tally.evictions + by_gang.tally.evictions == 0 {
-            for (at, gang) in life.gangs.iter().enumerate() {
-                let name = format!("g{at}");
-                let same = bound(by_task, gang, &name) == bound(by_gang, gang, &name);
-                prop_assert!(same, "{name} is bound in other parts\n{text}");
             }
         }
     }
