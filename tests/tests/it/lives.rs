@@ -3,7 +3,7 @@
 //! Small clusters of racks and halls, jobs that run or come later, with sub-groups, topology wishes of job and
 //! sub-groups, pods with `preemptionPolicy: Never`, two queues and three priorities; victims leave slowly and
 //! may come back. Every invariant of a Scenario holds in every life, and no gang is bound whose sub-groups
-//! are not whole. Where nobody has to go, both styles bind the same.
+//! are not whole.
 //!
 //! `PROPTEST_CASES=10000 cargo test --workspace --test it lives` tries more.
 
@@ -123,7 +123,7 @@ fn any_gang() -> impl Strategy<Value = Gang> {
 
 fn any_life() -> impl Strategy<Value = Life> {
     let cluster = (vec(vec(2..6_i64, 1..4), 1..5), [1..3_u32, 1..3_u32], weighted(0.2, 4..16_i64));
-    let rules = (select(&ACTIONS[..]), select(&["0s", "2s", "5s"][..]), any::<bool>());
+    let rules = (select(&ACTIONS[..]), select(vec!["0s", "2s", "5s"]), any::<bool>());
     (cluster, vec(any_gang(), 2..7), rules).prop_map(|(cluster, gangs, rules)| {
         let (racks, weights, ceiling) = cluster;
         let (actions, terminate, recreate) = rules;
@@ -155,8 +155,8 @@ impl Gang {
         let (mut left, mut homes) = (free.to_vec(), Vec::new());
         for member in 0..self.pods().len() {
             let cpu = self.cpu_of(member);
-            let nodes = (0..left.len()).map(|step| (first + step) % left.len());
-            let Some(node) = nodes.into_iter().find(|&node| left[node] >= cpu) else {
+            let mut nodes = (0..left.len()).map(|step| (first + step) % left.len());
+            let Some(node) = nodes.find(|&node| left[node] >= cpu) else {
                 return Vec::new();
             };
             left[node] -= cpu;
@@ -343,7 +343,6 @@ proptest! {
 
     #[test]
     fn every_invariant_holds_in_every_life_and_style(life in any_life()) {
-        let mut ends = Vec::new();
         for style in STYLES {
             let (text, run) = life.print(style);
             let result = live(&text);
@@ -352,15 +351,6 @@ proptest! {
             for (at, gang) in life.gangs.iter().enumerate().filter(|&(at, _)| !run[at]) {
                 let fault = check_subgroups(&result, gang, &format!("g{at}"));
                 prop_assert!(fault.is_ok(), "{fault:?}\n{text}");
-            }
-            ends.push((text, result));
-        }
-        let [(text, by_task), (_, by_gang)] = &ends[..] else { return Ok(()) };
-        if by_task.tally.evictions + by_gang.tally.evictions == 0 {
-            for (at, gang) in life.gangs.iter().enumerate() {
-                let name = format!("g{at}");
-                let same = bound(by_task, gang, &name) == bound(by_gang, gang, &name);
-                prop_assert!(same, "{name} is bound in other parts\n{text}");
             }
         }
     }
