@@ -35,17 +35,7 @@ fn compare(
         let want = tenants.remove(&node.entity).unwrap_or_default();
         check(&mut faults, "tenants of", &node.identity.name, &node.tenants(), &want);
     }
-    let mut unasked = node_unasked(&cluster);
-    let mut unmeasured = node_unmeasured(&cluster);
-    for node in &cluster.nodes {
-        let want = unasked.remove(&node.entity).unwrap_or_default();
-        check(&mut faults, "unasked on", &node.identity.name, &node.unasked(), &want);
-        let want = unmeasured.remove(&node.entity).unwrap_or_default();
-        check(&mut faults, "unmeasured on", &node.identity.name, node.load().unmeasured(), &want);
-        let want = NodeFlags::default().with_object(node.identity, node.rules);
-        let want = want.with_room(node.releasing(), node.pipelined(), node.unasked());
-        check(&mut faults, "oddities of", &node.identity.name, node.flags, &want);
-    }
+    check_extras(&mut faults, &cluster);
     if cluster.groups.inheritance.is_some() {
         let want = group_uses(&cluster);
         check(&mut faults, "node groups", &"of queues", &cluster.groups.uses(), &want);
@@ -94,6 +84,21 @@ fn compare(
     }
     super::volumes::compare(&cluster, &mut faults);
     faults
+}
+
+/// What tasks on nodes count for beside their requests, and what follows from it.
+fn check_extras(faults: &mut Vec<String>, cluster: &Cluster<'_, '_>) {
+    let mut unasked = node_unasked(cluster);
+    let mut unmeasured = node_unmeasured(cluster);
+    for node in &cluster.nodes {
+        let want = unasked.remove(&node.entity).unwrap_or_default();
+        check(faults, "unasked on", &node.identity.name, &node.unasked(), &want);
+        let want = unmeasured.remove(&node.entity).unwrap_or_default();
+        check(faults, "unmeasured on", &node.identity.name, node.load().unmeasured(), &want);
+        let want = NodeFlags::default().with_object(node.identity, node.rules);
+        let want = want.with_room(node.releasing(), node.pipelined(), node.unasked());
+        check(faults, "oddities of", &node.identity.name, node.flags, &want);
+    }
 }
 
 /// Every reservation that does not agree with its record, in words; empty is right. To be asked
