@@ -203,6 +203,7 @@ pub fn group(name: &str, min_member: u32) -> Built<PodGroupFacts> {
         wait_ms: None,
         priority_class: None,
         preemptable: None,
+        budget: None,
         topology: None,
         subgroups: Vec::new(),
         phase: GroupPhase::Pending,

@@ -8,11 +8,13 @@ mod action;
 mod argument;
 pub mod boolean;
 pub mod duration;
+mod wall_clock;
 
 pub use action::{
     ACTIONS, ActionConfig, ActionKind, ActionSpec, EvictPurpose, GANG_AWARE_KEY, GangAware,
 };
 pub use argument::{ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, Values, arg, argument};
+pub use wall_clock::{DAY_MS, TimeOfDay, WallClock};
 
 /// A switch per extension point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! One cycle, a file a stage, in running order.
 //!
 //! `ingest` takes in what happened, `expire` ends what has waited too long, `stale` gives up reservations that cannot be kept, `shares` divides
-//! the cluster among the queues, `overdue` marks who has waited too long, the configured actions decide,
+//! the cluster among the queues, `overdue` marks who has waited too long, `hours` opens and closes zones of lent nodes, the configured actions decide,
 //! and `reflect` says how things stand. The `actions` line of the configuration
 //! builds the schedule; stages are data, not code.
 
@@ -10,6 +10,7 @@ mod expire;
 mod stale;
 mod shares;
 mod overdue;
+mod hours;
 mod enqueue;
 mod allocate;
 mod backfill;
@@ -45,8 +46,15 @@ struct Cycle;
 pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
     let mut schedule = Schedule::new(Cycle);
     schedule.set_executor(SingleThreadedExecutor::new());
-    let opening =
-        (ingest::ingest, expire::expire, stale::release, shares::apportion, overdue::mark).chain();
+    let opening = (
+        ingest::ingest,
+        expire::expire,
+        stale::release,
+        shares::apportion,
+        overdue::mark,
+        hours::turn,
+    )
+        .chain();
     schedule.add_systems((opening, lap("ingest")).chain().in_set(Stage(0)));
     for (at, action) in config.actions.iter().enumerate() {
         let stage = Stage(at + 1);

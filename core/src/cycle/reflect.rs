@@ -19,7 +19,7 @@ pub(crate) use queues::ReportedQueues;
 pub(super) use waits::tell_waits;
 
 /// When the next cycle is due even if nothing happens: the end of the first pause, or of the first
-/// patience, of a job, of a reservation, or of the wait for an answer.
+/// patience, of a job, of a reservation, of the wait for an answer, or of the hours of lent nodes.
 #[derive(Clone, Copy, Debug, Default, Resource)]
 pub(crate) struct NextDue(pub(crate) Option<TimeMs>);
 
@@ -31,7 +31,8 @@ pub(super) fn reflect(
     mirror::reflect(&mut session);
     let alarm = session.alarm.0.take().filter(|&time| time > session.now.0);
     let waits_end = session.cluster.next_due();
-    due.0 = [next_due(&mut session), alarm, waits_end].into_iter().flatten().min();
+    let hour = session.cluster.lending.until;
+    due.0 = [next_due(&mut session), alarm, waits_end, hour].into_iter().flatten().min();
     groups::reflect(&mut session);
     queues::reflect(&mut session, &mut told);
     session.rankings.end_cycle();

@@ -1,6 +1,6 @@
 //! PodGroups: gangs, and how close their pods must sit.
 
-use super::Requirement;
+use super::{Requirement, Share};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceList;
 use crate::status::GroupReport;
@@ -28,6 +28,8 @@ pub struct PodGroupFacts {
     pub priority_class: Option<Name>,
     /// Annotation or label, if given.
     pub preemptable: Option<bool>,
+    /// Annotation `volcano.sh/jdb-min-available` or `volcano.sh/jdb-max-unavailable`.
+    pub budget: Option<GroupBudget>,
     /// `spec.networkTopology`.
     pub topology: Option<TopologyWish>,
     /// `spec.subGroupPolicy`.
@@ -36,6 +38,15 @@ pub struct PodGroupFacts {
     pub phase: GroupPhase,
     /// The rest of `status` as last written, so that a restart writes nothing again.
     pub report: GroupReport,
+}
+
+/// How many pods of a group may be missing, by the group's own word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupBudget {
+    /// So many must run.
+    MinAvailable(Share),
+    /// So many may be missing.
+    MaxUnavailable(Share),
 }
 
 /// Phase of a PodGroup.

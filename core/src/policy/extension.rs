@@ -7,7 +7,7 @@
 use bevy_ecs::entity::Entity;
 
 use super::context::{
-    AdmissionContext, Admittance, Pairing, Purpose, ScoreScale, SearchSpace, Unit, Vote,
+    AdmissionContext, Admittance, LentZones, Pairing, Purpose, ScoreScale, SearchSpace, Unit, Vote,
 };
 use super::evict::{Ballot, Evictor, Proposal};
 use super::plugin::Plugin;
@@ -30,6 +30,13 @@ pub trait FilterPlugin: Plugin {
     fn interpod_filters(&self) -> InterPodFilters {
         InterPodFilters::default()
     }
+}
+
+/// Says at which hours lent nodes may be used. The first plugin that has the trait counts.
+pub trait LentZonesPlugin: Plugin {
+    /// Which zones there are, whether each is open at that time, and until when that holds. A zone is
+    /// what the label `volcano.sh/revocable-zone` of a node names.
+    fn lent_zones(&self, now: TimeMs) -> LentZones;
 }
 
 /// Scores nodes for a class of tasks. Scores of all plugins add up.

@@ -10,9 +10,9 @@ use super::asked::PluginsAsked;
 use super::extension::{
     AllocatablePlugin, ApportionPlugin, DeadlinePlugin, DomainPullPlugin, DomainScorePlugin,
     FilterPlugin, GangVictimsPlugin, InnerDomainsPlugin, JobEnqueueablePlugin, JobOrderPlugin,
-    JobPipelinedPlugin, JobReadyPlugin, JobStarvingPlugin, JobValidPlugin, OverusedPlugin,
-    PreemptablePlugin, PreemptivePlugin, QueueOrderPlugin, ReclaimablePlugin, ScorePlugin,
-    SearchSpacePlugin, SubGroupOrderPlugin, TaskOrderPlugin, UnifiedEvictablePlugin,
+    JobPipelinedPlugin, JobReadyPlugin, JobStarvingPlugin, JobValidPlugin, LentZonesPlugin,
+    OverusedPlugin, PreemptablePlugin, PreemptivePlugin, QueueOrderPlugin, ReclaimablePlugin,
+    ScorePlugin, SearchSpacePlugin, SubGroupOrderPlugin, TaskOrderPlugin, UnifiedEvictablePlugin,
     VictimGuardPlugin, VictimQueueOrderPlugin, VictimTasksPlugin,
 };
 use crate::config::Gate;
@@ -39,6 +39,8 @@ macro_rules! __with_points {
             DomainPull: DomainPullPlugin, domain_pull, Some(Gate::NodeOrder);
             /// Excludes nodes for a class of tasks.
             Filter: FilterPlugin, filter, Some(Gate::Predicate);
+            /// Which zones of lent nodes are open?
+            LentZones: LentZonesPlugin, lent_zones, None;
             /// Which job of a queue is served next.
             JobOrder: JobOrderPlugin, job_order, Some(Gate::JobOrder);
             /// Which task of a job is placed next.

@@ -13,8 +13,8 @@ use bevy_ecs::prelude::Resource;
 use super::asked::PluginsAsked;
 use super::point::Lists;
 use super::{
-    AdmissionContext, Admittance, Claims, Pairing, Plugin, Point, Portion, Purpose, QueueTable,
-    SchedulerConfig, ScoreScale, SearchSpace, Unit, Vote,
+    AdmissionContext, Admittance, Claims, LentZones, Pairing, Plugin, Point, Portion, Purpose,
+    QueueTable, SchedulerConfig, ScoreScale, SearchSpace, Unit, Vote,
 };
 use crate::class::Class;
 use crate::config::Gates;
@@ -81,11 +81,11 @@ impl std::fmt::Debug for Standings {
 
 impl Policies {
     /// The plugins of a configuration.
-    pub fn new(config: &SchedulerConfig, names: &mut ResourceNames) -> Self {
+    pub fn new(settings: &SchedulerConfig, names: &mut ResourceNames) -> Self {
         let mut policies = Self::default();
-        for (tier, plugins) in config.tiers.iter().enumerate() {
+        for (tier, plugins) in settings.tiers.iter().enumerate() {
             for config in plugins {
-                if let Some(plugin) = config.build(names) {
+                if let Some(plugin) = config.build(&settings.clock, names) {
                     policies.add((tier, config.spec.name), plugin, config.open_gates());
                 }
             }
@@ -354,6 +354,11 @@ impl Policies {
     /// The end of a job's patience: the earliest any plugin knows of.
     pub fn deadline(&self, job: &JobReadOnlyItem<'_, '_>) -> Option<TimeMs> {
         self.at.deadline.iter().filter_map(|policy| policy.deadline(job)).min()
+    }
+
+    /// Zones of lent nodes: the first plugin that has any to say counts; none where nobody does.
+    pub fn lent_zones(&self, now: TimeMs) -> Option<LentZones> {
+        self.at.lent_zones.iter().next().map(|policy| policy.lent_zones(now))
     }
 
     /// Search space: the first answer counts; none is the whole cluster.

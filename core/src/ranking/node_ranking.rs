@@ -484,6 +484,7 @@ mod tests {
             cluster_facts: ClusterFacts {
                 domains: cluster.domain_view(),
                 groups: &cluster.groups,
+                lending: &cluster.lending,
                 images: &cluster.images,
                 volumes: &cluster.volumes,
                 names: &book.names.0,

@@ -16,11 +16,13 @@ pub struct Reads {
     pub unasked: bool,
     /// How the pod wants its resources scored.
     pub strategy: bool,
+    /// Whether the pod may use lent nodes.
+    pub borrows: bool,
 }
 
 impl Reads {
     /// All that any rule reads.
-    pub const ALL: Self = Self { images: true, unasked: true, strategy: true };
+    pub const ALL: Self = Self { images: true, unasked: true, strategy: true, borrows: true };
 
     /// Is all that the other reads among it?
     #[must_use]
@@ -35,6 +37,7 @@ impl Reads {
             images: self.images || other.images,
             unasked: self.unasked || other.unasked,
             strategy: self.strategy || other.strategy,
+            borrows: self.borrows || other.borrows,
         }
     }
 
@@ -49,5 +52,6 @@ impl Reads {
         if !self.strategy {
             kept.strategy = None;
         }
+        kept.borrows &= self.borrows;
     }
 }

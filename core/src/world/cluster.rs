@@ -10,6 +10,7 @@ use super::cluster_facts::Images;
 use super::domain::{DomainIndex, DomainTotals};
 use super::domain_tree::DomainView;
 use super::groups::NodeGroups;
+use super::lending::Lending;
 use super::reservation::Reservations;
 use super::rows::{
     Domain, DomainReadOnlyItem, Job, JobItem, JobReadOnlyItem, Node, NodeReadOnlyItem, Queue,
@@ -39,6 +40,7 @@ pub struct Cluster<'w, 's> {
     pub(super) used: ResMut<'w, ClusterUse>,
     pub(crate) log: ResMut<'w, ChangeLog>,
     pub(crate) groups: ResMut<'w, NodeGroups>,
+    pub(crate) lending: ResMut<'w, Lending>,
     pub(crate) images: ResMut<'w, Images>,
     pub(crate) volumes: ResMut<'w, Volumes>,
     pub(crate) budgets: ResMut<'w, Budgets>,

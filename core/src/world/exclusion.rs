@@ -39,6 +39,10 @@ pub enum Obstacle {
     NodeGroup,
     /// The queue has used up what it may take of the group of nodes.
     NodeGroupLimit,
+    /// The node is lent, and not at this hour.
+    LentLater,
+    /// The node is lent to others than the task.
+    Lent,
     /// What is idle there is kept for tasks that ask for scarce resources.
     Proportional,
     /// A rule of a plugin beyond the built-in ones.
@@ -47,7 +51,7 @@ pub enum Obstacle {
 
 impl Obstacle {
     /// Every obstacle a node that exists may have, in the order they are reported.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Unschedulable,
         Self::NodeAffinity,
         Self::Taint,
@@ -62,6 +66,8 @@ impl Obstacle {
         Self::VolumeInUse,
         Self::NodeGroup,
         Self::NodeGroupLimit,
+        Self::LentLater,
+        Self::Lent,
         Self::Proportional,
         Self::Other,
     ];
@@ -76,6 +82,8 @@ impl Obstacle {
                 | Self::Taint
                 | Self::VolumeZone
                 | Self::NodeGroup
+                | Self::LentLater
+                | Self::Lent
         )
     }
 
@@ -98,6 +106,8 @@ impl Obstacle {
             Self::VolumeInUse => "while its volume is used by another pod",
             Self::NodeGroup => "in no node group of its queue",
             Self::NodeGroupLimit => "in a node group of which its queue has enough",
+            Self::LentLater => "lent, but not at this hour",
+            Self::Lent => "lent to pods that say they may lose them again",
             Self::Proportional => "kept for pods that ask for scarce resources",
             Self::Other => "excluded by a plugin",
         }

@@ -30,6 +30,7 @@ mod rows;
 mod active_jobs;
 mod index;
 mod groups;
+mod lending;
 mod budget;
 mod cluster_facts;
 mod set_aside;
@@ -62,6 +63,7 @@ pub(crate) use label_index::{LabelIndex, has_labels, label_value};
 pub(crate) use ledger::{
     BulkKey, BulkNodes, BulkPlace, clear_usage, holds_of_group, place_domains,
 };
+pub use lending::Lending;
 pub use names::Names;
 pub(crate) use node::is_vacant;
 pub use node::{
@@ -111,4 +113,5 @@ pub(crate) fn init(world: &mut World) {
     world.init_resource::<Budgets>();
     world.init_resource::<PodSets>();
     world.init_resource::<SetAside>();
+    world.init_resource::<Lending>();
 }

@@ -8,6 +8,7 @@ use std::ops::BitOr;
 use bevy_ecs::prelude::Component;
 
 use super::node::{NodeIdentity, NodeRules};
+use super::symbol::Symbol;
 use crate::delta::TaintEffect;
 use crate::resource::Lanes;
 
@@ -29,6 +30,8 @@ impl NodeFlags {
     pub const MOVING: Self = Self(16);
     /// Pods on it count for more than they ask for.
     pub const UNASKED: Self = Self(32);
+    /// It is lent: it belongs to a zone that is open at some hours only.
+    pub const LENT: Self = Self(64);
 
     /// Those that change with the pods on the node.
     const ROOM: Self = Self(Self::MOVING.0 | Self::UNASKED.0);
@@ -58,7 +61,8 @@ impl NodeFlags {
         });
         let absent = Self::ABSENT.when(!identity.present);
         let unschedulable = Self::UNSCHEDULABLE.when(rules.unschedulable);
-        taints.fold(kept | absent | unschedulable, Self::bitor)
+        let lent = Self::LENT.when(rules.label(Symbol::LENT_ZONE).is_some());
+        taints.fold(kept | absent | unschedulable | lent, Self::bitor)
     }
 
     /// With what follows from what is leaving it, held on it, and counted above what was asked for.

@@ -15,6 +15,7 @@ pub(super) fn warnings(config: &SchedulerConfig) -> Vec<String> {
     let mut said = Vec::new();
     say_no_victims(config, &mut said);
     say_no_proposals(config, &mut said);
+    say_no_shuffle(config, &mut said);
     say_two_queue_plugins(config, &mut said);
     say_idle_arguments(config, &mut said);
     said
@@ -58,6 +59,19 @@ fn say_no_proposals(config: &SchedulerConfig, said: &mut Vec<String>) {
     let shuffles = config.actions.iter().any(|action| action.spec.kind == ActionKind::Shuffle);
     if shuffles && !in_force(config).is_asked(Point::VictimTasks) {
         said.push("shuffle evicts nobody: no plugin in the tiers proposes victims".to_owned());
+    }
+}
+
+/// A plugin that proposes victims without a shuffle that asks it proposes in vain.
+fn say_no_shuffle(config: &SchedulerConfig, said: &mut Vec<String>) {
+    if config.actions.iter().any(|action| action.spec.kind == ActionKind::Shuffle) {
+        return;
+    }
+    for name in in_force(config).asked(Point::VictimTasks) {
+        said.push(format!(
+            "{name} names pods that are to leave their nodes, and nobody asks it: shuffle is not among \
+             the actions"
+        ));
     }
 }
 

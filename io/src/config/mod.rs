@@ -24,6 +24,7 @@ mod tiers;
 mod schedule;
 mod pipeline;
 mod metrics;
+pub(crate) mod time_zone;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -32,7 +33,7 @@ mod tests_docs;
 use std::path::Path;
 
 use muster_core::config::{boolean, duration};
-use muster_core::policy::{Registry, SchedulerConfig};
+use muster_core::policy::{Clock, Registry, SchedulerConfig};
 
 pub use self::error::{ConfigError, ConfigErrors, Hint, Problem};
 pub use self::tree::Place;
@@ -139,7 +140,7 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> SchedulerConfig {
     let pipeline = find("pipeline")
         .map(|(node, field)| pipeline::read(reader, node, field))
         .unwrap_or_default();
-    SchedulerConfig { actions, tiers, tuning, pipeline }
+    SchedulerConfig { actions, tiers, tuning, pipeline, clock: Clock::default() }
 }
 
 fn syntax_errors(source_name: &str, error: &serde_saphyr::Error) -> ConfigErrors {

@@ -16,6 +16,8 @@ mod network_topology_aware;
 mod nodegroup;
 mod conformance;
 mod pdb;
+mod budget_of_group;
+mod tdm;
 mod planned;
 
 use super::PluginSpec;
@@ -45,6 +47,6 @@ pub(super) const STANDARD: &[&PluginSpec] = &[
     &conformance::SPEC,
     &pdb::SPEC,
     &planned::CDP,
-    &planned::TDM,
+    &tdm::SPEC,
     &planned::RESCHEDULING,
 ];

@@ -142,38 +142,6 @@ pub(super) const CDP: PluginSpec = PluginSpec {
     )
 };
 
-pub(super) const TDM: PluginSpec = PluginSpec {
-    extra_gates: &[
-        Gate::Predicate,
-        Gate::NodeOrder,
-        Gate::Preemptable,
-        Gate::Victim,
-        Gate::JobOrder,
-        Gate::JobPipelined,
-        Gate::JobStarving,
-    ],
-    arguments: &[
-        arg(
-            "tdm.revocable-zone.*",
-            Text,
-            "",
-            "hours in which that zone's nodes may be used, as `HH:MM-HH:MM`",
-        ),
-        arg("tdm.evict.period", Duration, "1m", "shortest time between two rounds of eviction"),
-    ],
-    words: Words {
-        job_order: Some("not preemptable"),
-        filter: Some("are not lent, or lent at this hour,"),
-        scores: &[("lent nodes", Weight::Fixed(1))],
-        victims: Some("they do not use lent nodes"),
-        ..Words::NONE
-    },
-    ..PluginSpec::named(
-        "tdm",
-        "nodes lent for part of the day are used in that time and emptied after it",
-    )
-};
-
 pub(super) const RESCHEDULING: PluginSpec = PluginSpec {
     extra_gates: &[Gate::Victim],
     arguments: &[
