@@ -28,7 +28,8 @@ pub use pod::{
     AnnotatedNode, Constraints, Ownership, Packing, PodFacts, PodPhase, StrategyWish, Toleration,
 };
 pub use podgroup::{
-    GroupBudget, GroupPhase, PodGroupFacts, SubGroupPolicy, TierRef, TopologyMode, TopologyWish,
+    GroupBudget, GroupPhase, PodGroupFacts, RoleTopology, SubGroupPolicy, TierRef, TopologyMode,
+    TopologyWish,
 };
 pub use podset::{PodOwner, PodSetFacts, PodSetKind, PodSetRef};
 pub use priority_class::{PreemptionPolicy, PriorityClassFacts};

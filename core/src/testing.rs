@@ -204,6 +204,7 @@ pub fn group(name: &str, min_member: u32) -> Built<PodGroupFacts> {
         priority_class: None,
         preemptable: None,
         budget: None,
+        role_topology: None,
         topology: None,
         subgroups: Vec::new(),
         phase: GroupPhase::Pending,

@@ -30,6 +30,9 @@ pub struct PodGroupFacts {
     pub preemptable: Option<bool>,
     /// Annotation `volcano.sh/jdb-min-available` or `volcano.sh/jdb-max-unavailable`.
     pub budget: Option<GroupBudget>,
+    /// Annotations `volcano.sh/task-topology-affinity`, `volcano.sh/task-topology-anti-affinity` and
+    /// `volcano.sh/task-topology-task-order`.
+    pub role_topology: Option<Box<RoleTopology>>,
     /// `spec.networkTopology`.
     pub topology: Option<TopologyWish>,
     /// `spec.subGroupPolicy`.
@@ -47,6 +50,17 @@ pub enum GroupBudget {
     MinAvailable(Share),
     /// So many may be missing.
     MaxUnavailable(Share),
+}
+
+/// Which roles of a group want to share nodes, and which do not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoleTopology {
+    /// Groups of roles that belong together; a role alone in one belongs with its like.
+    pub affinity: Vec<Vec<Name>>,
+    /// Groups of roles that keep apart, likewise.
+    pub anti_affinity: Vec<Vec<Name>>,
+    /// Roles in the order they are placed in.
+    pub order: Vec<Name>,
 }
 
 /// Phase of a PodGroup.

@@ -55,6 +55,25 @@ pub trait ScorePlugin: Plugin {
     }
 }
 
+/// Scores nodes for the tasks of one job by where its other tasks are, on top of what a class scores.
+/// Scores of all plugins add up.
+pub trait JobScorePlugin: Plugin {
+    /// How the tasks of the job want to lie to each other. None if that does not matter: such a job is
+    /// asked once when it is placed, and costs nothing more.
+    fn arrangement(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        job: &JobReadOnlyItem<'_, '_>,
+    ) -> Option<Box<dyn Arrangement>>;
+}
+
+/// How the tasks of one job want to lie to each other, while it is placed.
+pub trait Arrangement {
+    /// Adds what each of the rows is worth to a task that waits, as things stand now, in units of
+    /// [`SCORE_SCALE`](super::SCORE_SCALE).
+    fn score(&self, cluster: &Cluster<'_, '_>, task: Entity, rows: &[u32], scores: &mut [i64]);
+}
+
 /// Draws tasks that may go anywhere to domains. What all plugins say adds up.
 pub trait DomainPullPlugin: Plugin {
     /// What being in a domain of a tier adds to the score of each node inside it; without sums, what
@@ -115,6 +134,17 @@ pub trait JobOrderPlugin: Plugin {
 pub trait TaskOrderPlugin: Plugin {
     /// Key of a task among the tasks of its job.
     fn task_order(&self, task: &TaskReadOnlyItem<'_, '_>) -> i64;
+
+    /// Keys of tasks of one job, where the place of one depends on the others: while the job is placed
+    /// they count instead. None is the answer for most jobs.
+    fn joint_task_order(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _job: &JobReadOnlyItem<'_, '_>,
+        _tasks: &[TaskReadOnlyItem<'_, '_>],
+    ) -> Option<Vec<i64>> {
+        None
+    }
 }
 
 /// Orders the sub-groups of a job. The first plugin that tells two of them apart decides.

@@ -13,8 +13,8 @@ use bevy_ecs::prelude::Resource;
 use super::asked::PluginsAsked;
 use super::point::Lists;
 use super::{
-    AdmissionContext, Admittance, Claims, LentZones, Pairing, Plugin, Point, Portion, Purpose,
-    QueueTable, SchedulerConfig, ScoreScale, SearchSpace, Unit, Vote,
+    AdmissionContext, Admittance, Arrangement, Claims, LentZones, Pairing, Plugin, Point, Portion,
+    Purpose, QueueTable, SchedulerConfig, ScoreScale, SearchSpace, Unit, Vote,
 };
 use crate::class::Class;
 use crate::config::Gates;
@@ -162,6 +162,15 @@ impl Policies {
         }
     }
 
+    /// How the tasks of a job want to lie to each other: what each plugin with an opinion says.
+    pub fn arrangements(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        job: &JobReadOnlyItem<'_, '_>,
+    ) -> Vec<Box<dyn Arrangement>> {
+        self.at.job_score.iter().filter_map(|policy| policy.arrangement(cluster, job)).collect()
+    }
+
     /// What a domain adds to the scores of its nodes: the sum over plugins.
     pub fn domain_pull(
         &self,
@@ -225,11 +234,21 @@ impl Policies {
 
     /// Which of the tasks comes first in that order, which next. Cheaper than a key for each: a gang may
     /// have thousands, and most come in order.
-    pub fn task_order(&self, tasks: &[TaskReadOnlyItem<'_, '_>]) -> Vec<usize> {
+    pub fn task_order(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        job: &JobReadOnlyItem<'_, '_>,
+        tasks: &[TaskReadOnlyItem<'_, '_>],
+    ) -> Vec<usize> {
         let levels = self.at.task_order.len();
         let mut keys: Vec<i64> = Vec::with_capacity(tasks.len() * levels);
         for task in tasks {
             keys.extend(self.at.task_order.iter().map(|policy| policy.task_order(task)));
+        }
+        for (level, policy) in self.at.task_order.iter().enumerate() {
+            if let Some(joint) = policy.joint_task_order(cluster, job, tasks) {
+                joint.into_iter().enumerate().for_each(|(at, key)| keys[at * levels + level] = key);
+            }
         }
         let rules = |at: usize| &keys[at * levels..(at + 1) * levels];
         let rest = |at: usize| {

@@ -5,7 +5,7 @@ use bevy_ecs::prelude::Component;
 
 use super::index::JobKey;
 use super::task::TaskStatus;
-use crate::delta::{GroupBudget, GroupPhase, SubGroupPolicy, TopologyWish};
+use crate::delta::{GroupBudget, GroupPhase, RoleTopology, SubGroupPolicy, TopologyWish};
 use crate::ids::{Name, TimeMs};
 use crate::resource::{ResourceList, ResourceVec};
 use crate::status::GroupReport;
@@ -43,6 +43,8 @@ pub struct JobSpec {
     pub min_quota: ResourceList,
     /// Longest wait it names itself, in milliseconds.
     pub wait_ms: Option<i64>,
+    /// Which of its roles want to share nodes, and which do not.
+    pub role_topology: Option<Box<RoleTopology>>,
     /// How close its tasks must sit.
     pub topology: Option<TopologyWish>,
     /// How its tasks form sub-groups.
@@ -70,6 +72,7 @@ impl JobSpec {
             subgroups: Vec::new(),
             preemptable: None,
             budget: None,
+            role_topology: None,
             phase: GroupPhase::Pending,
         }
     }

@@ -210,6 +210,7 @@ impl Intake<'_, '_> {
         let eases = (item.spec.preemptable, item.spec.priority) != (facts.preemptable, priority);
         item.spec.preemptable = facts.preemptable;
         item.spec.budget = facts.budget;
+        item.spec.role_topology.clone_from(&facts.role_topology);
         item.spec.priority_class.clone_from(&facts.priority_class);
         item.spec.priority = priority;
         item.spec.min_resources = min_resources;

@@ -245,6 +245,7 @@ mod tests {
             actions: Vec::new(),
             tiers: Vec::new(),
             tuning: Tuning::default(),
+            clock: crate::policy::Clock::default(),
             pipeline: PipelineConfig::default(),
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");

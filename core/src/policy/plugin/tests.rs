@@ -53,6 +53,12 @@ only! {
     DomainPull: DomainPullPlugin {
         fn domain_pull(&self, _: &Class, _: &[u64], _: usize, _: Option<&DomainTotals>) -> i64 { 0 }
     }
+    JobScore: JobScorePlugin {
+        fn arrangement(&self, _: &Cluster<'_, '_>, _: &JobReadOnlyItem<'_, '_>) -> Option<Box<dyn Arrangement>> {
+            None
+        }
+    }
+    LentZones: LentZonesPlugin { fn lent_zones(&self, _: TimeMs) -> LentZones { LentZones::default() } }
     Filter: FilterPlugin { fn filter(&self, _: &Pairing<'_>, _: &mut [Exclusion]) {} }
     JobOrder: JobOrderPlugin { fn job_order(&self, _: &Cluster<'_, '_>, _: &JobReadOnlyItem<'_, '_>) -> i64 { 0 } }
     TaskOrder: TaskOrderPlugin { fn task_order(&self, _: &TaskReadOnlyItem<'_, '_>) -> i64 { 0 } }

@@ -14,6 +14,7 @@ mod binpack;
 mod resource_strategy_fit;
 mod network_topology_aware;
 mod nodegroup;
+mod task_topology;
 mod conformance;
 mod pdb;
 mod budget_of_group;
@@ -29,7 +30,7 @@ pub(super) const STANDARD: &[&PluginSpec] = &[
     &priority::SPEC,
     &drf::SPEC,
     &sla::SPEC,
-    &planned::TASK_TOPOLOGY,
+    &task_topology::SPEC,
     &proportion::SPEC,
     &capacity::SPEC,
     &overcommit::SPEC,

@@ -9,19 +9,6 @@ use crate::config::ArgumentKind::{
 use crate::config::{ArgumentSpec, Gate, arg};
 use crate::policy::{PluginSpec, Support, Weight, Words};
 
-pub(super) const TASK_TOPOLOGY: PluginSpec = PluginSpec {
-    extra_gates: &[Gate::TaskOrder, Gate::NodeOrder],
-    arguments: &[arg("task-topology.weight", Int, "1", "factor of its node score")],
-    words: Words {
-        scores: &[("roles together or apart", Weight::Argument("task-topology.weight"))],
-        ..Words::NONE
-    },
-    ..PluginSpec::named(
-        "task-topology",
-        "roles of a job that want to be together, or apart, are placed so",
-    )
-};
-
 pub(super) const EXTENDER: PluginSpec = PluginSpec {
     extra_gates: &[
         Gate::Predicate,
