@@ -9,6 +9,7 @@ pub struct ClassId(pub u32);
 /// What rules in force read of a pod beyond request and node constraints. What none reads does not
 /// tell tasks apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that is read or is not")]
 pub struct Reads {
     /// Images of containers.
     pub images: bool,

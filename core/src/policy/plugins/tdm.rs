@@ -153,14 +153,13 @@ impl LentZonesPlugin for Tdm {
 
 impl FilterPlugin for Tdm {
     fn filter(&self, pairing: &Pairing<'_>, exclusions: &mut [Exclusion]) {
+        let open = &pairing.cluster_facts.lending.open;
         for (exclusion, zone) in exclusions.iter_mut().zip(lent_rows(pairing)) {
-            match zone {
-                None => {}
-                Some(zone) if !pairing.cluster_facts.lending.open.contains(&zone) => {
-                    exclusion.raise(Obstacle::LentLater);
-                }
-                Some(_) if !pairing.class.borrows => exclusion.raise(Obstacle::Lent),
-                Some(_) => {}
+            let Some(zone) = zone else { continue };
+            if !open.contains(&zone) {
+                exclusion.raise(Obstacle::LentLater);
+            } else if !pairing.class.borrows {
+                exclusion.raise(Obstacle::Lent);
             }
         }
     }

@@ -72,12 +72,14 @@ impl Relations {
                 pairs.iter().any(|&(a, b)| a != b && (a == at || b == at))
             };
             // Who must be alone is placed first: later it would find its like everywhere.
-            let class = match () {
-                () if alone(&push) => 4,
-                () if with_others(&pull) => 3,
-                () if alone(&pull) => 2,
-                () if with_others(&push) => 1,
-                () => 0,
+            let class = if alone(&push) {
+                4
+            } else if with_others(&pull) {
+                3
+            } else if alone(&pull) {
+                2
+            } else {
+                u8::from(with_others(&push))
             };
             (place(role).unwrap_or(usize::MAX), Reverse(class))
         });
