@@ -33,6 +33,8 @@ pub struct Class {
     pub unasked: [i64; 2],
     /// How each of them wants its resources scored.
     pub strategy: Option<StrategyWish>,
+    /// May they use lent nodes?
+    pub borrows: bool,
     /// Rules about other pods, their own and others' about them.
     pub interpod: InterPodRules,
     /// What the claims of each of them ask of a node; none if nothing.
@@ -132,6 +134,7 @@ impl Classes {
             images: constraints.images.iter().map(|image| symbols.intern(image)).collect(),
             unasked: constraints.unasked,
             strategy: constraints.strategy.clone(),
+            borrows: constraints.borrows,
             interpod: InterPodRules::compile(
                 interpod,
                 &constraints.interpod,

@@ -32,7 +32,8 @@ pub use pod::{
     Toleration,
 };
 pub use podgroup::{
-    GroupPhase, PodGroupFacts, SubGroupPolicy, TierRef, TopologyMode, TopologyWish,
+    GroupBudget, GroupPhase, PodGroupFacts, RoleTopology, SubGroupPolicy, TierRef, TopologyMode,
+    TopologyWish,
 };
 pub use podset::{PodOwner, PodSetFacts, PodSetKind, PodSetRef};
 pub use priority_class::{PreemptionPolicy, PriorityClassFacts};

@@ -207,6 +207,8 @@ pub fn group(name: &str, min_member: u32) -> Built<PodGroupFacts> {
         wait_ms: None,
         priority_class: None,
         preemptable: None,
+        budget: None,
+        role_topology: None,
         topology: None,
         subgroups: Vec::new(),
         phase: None,

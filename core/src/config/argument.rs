@@ -4,6 +4,7 @@
 //! which knows it.
 
 use super::duration;
+use super::wall_clock::WallClock;
 use crate::resource::Quantity;
 
 /// One argument.
@@ -47,6 +48,8 @@ pub enum ArgumentKind {
     OneOf(&'static [&'static str]),
     /// A length of time such as `1m30s`.
     Duration,
+    /// A time zone: a name such as `Europe/Berlin`, an offset such as `+02:00`, or `UTC`.
+    TimeZone,
     /// A whole number, or a text with a Kubernetes quantity such as `200Mi`.
     Amount,
     /// A list of one kind of value.
@@ -144,6 +147,8 @@ pub enum ArgumentValue {
     Bool(bool),
     /// A text.
     Text(String),
+    /// A time zone as it was written, and what its clocks show in time since 1970.
+    TimeZone(String, WallClock),
     /// Several values.
     List(Vec<ArgumentValue>),
     /// Values by name, sorted.
@@ -288,6 +293,14 @@ impl<'a> Values<'a> {
     /// A length of time in milliseconds; none where nothing is given and nothing holds by default.
     pub fn duration_ms(&self, key: &str) -> Option<i64> {
         duration::parse_ms(self.text(key)).and_then(|ms| i64::try_from(ms).ok())
+    }
+
+    /// The clock of a time zone, if one was given.
+    pub fn time_zone(&self, key: &str) -> Option<&'a WallClock> {
+        match self.given(key) {
+            Some(ArgumentValue::TimeZone(_, clock)) => Some(clock),
+            _ => None,
+        }
     }
 
     /// The entries of a map, those given over their own defaults.

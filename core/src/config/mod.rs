@@ -8,6 +8,7 @@ mod action;
 mod argument;
 pub mod boolean;
 pub mod duration;
+mod wall_clock;
 
 pub use action::{
     ACTIONS, ActionConfig, ActionKind, ActionSpec, EvictPurpose, GANG_AWARE_KEY, GangAware,
@@ -15,6 +16,7 @@ pub use action::{
 pub use argument::{
     AmountScale, ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, Values, arg, argument,
 };
+pub use wall_clock::{DAY_MS, TimeOfDay, WallClock};
 
 use crate::ids::Name;
 

@@ -2,7 +2,8 @@
 //!
 //! `ingest` takes in what happened, `age` forgets loads that are too old, `expire` ends what has waited
 //! too long, `stale` gives up reservations that cannot be kept, `shares` divides the cluster among the
-//! queues, `overdue` marks who has waited too long, the configured actions decide,
+//! queues, `overdue` marks who has waited too long, `hours` opens and closes zones of lent nodes, the
+//! configured actions decide,
 //! and `reflect` says how things stand. The `actions` line of the configuration
 //! builds the schedule; stages are data, not code.
 
@@ -12,6 +13,7 @@ mod expire;
 mod stale;
 mod shares;
 mod overdue;
+mod hours;
 mod enqueue;
 mod allocate;
 mod backfill;
@@ -54,6 +56,7 @@ pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
         stale::release,
         shares::apportion,
         overdue::mark,
+        hours::turn,
     )
         .chain();
     schedule.add_systems((opening, lap("ingest")).chain().in_set(Stage(0)));

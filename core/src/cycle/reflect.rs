@@ -21,8 +21,8 @@ pub(crate) use queues::ReportedQueues;
 pub(super) use waits::tell_waits;
 
 /// When the next cycle is due even if nothing happens: the end of the first pause, or of the first
-/// patience, of a job, of a reservation, of the wait for an answer, or of what is
-/// known of the load of a node.
+/// patience, of a job, of a reservation, of the wait for an answer, of what is known of the load of a
+/// node, or of the hours of lent nodes.
 #[derive(Clone, Copy, Debug, Default, Resource)]
 pub(crate) struct NextDue(pub(crate) Option<TimeMs>);
 
@@ -36,7 +36,9 @@ pub(super) fn reflect(
     let alarm = session.alarm.0.take().filter(|&time| time > session.now.0);
     let waits_end = session.cluster.next_due();
     let load_ends = session.cluster.loads.fades_at();
-    due.0 = [next_due(&mut session), alarm, waits_end, load_ends].into_iter().flatten().min();
+    let hour = session.cluster.lending.until;
+    let due_at = [next_due(&mut session), alarm, waits_end, load_ends, hour];
+    due.0 = due_at.into_iter().flatten().min();
     refused::join(&mut session);
     groups::reflect(&mut session);
     queues::reflect(&mut session, &mut told);

@@ -124,6 +124,9 @@ pub struct Constraints {
     pub limits: [i64; 2],
     /// How the pod wants its resources scored, if it says so itself.
     pub strategy: Option<StrategyWish>,
+    /// May it use lent nodes, which it must leave again? Annotation `volcano.sh/revocable-zone` or
+    /// `volcano.sh/preemptable`.
+    pub borrows: bool,
     /// What it asks of the pods around it.
     pub interpod: InterPodFacts,
 }

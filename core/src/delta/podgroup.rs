@@ -1,6 +1,6 @@
 //! PodGroups: gangs, and how close their pods must sit.
 
-use super::Requirement;
+use super::{Requirement, Share};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceList;
 use crate::status::GroupReport;
@@ -28,6 +28,11 @@ pub struct PodGroupFacts {
     pub priority_class: Option<Name>,
     /// Annotation or label, if given.
     pub preemptable: Option<bool>,
+    /// Annotation `volcano.sh/jdb-min-available` or `volcano.sh/jdb-max-unavailable`.
+    pub budget: Option<GroupBudget>,
+    /// Annotations `volcano.sh/task-topology-affinity`, `volcano.sh/task-topology-anti-affinity` and
+    /// `volcano.sh/task-topology-task-order`.
+    pub role_topology: Option<Box<RoleTopology>>,
     /// `spec.networkTopology`.
     pub topology: Option<TopologyWish>,
     /// `spec.subGroupPolicy`.
@@ -36,6 +41,26 @@ pub struct PodGroupFacts {
     pub phase: Option<GroupPhase>,
     /// The rest of `status` as last written, so that a restart writes nothing again.
     pub report: GroupReport,
+}
+
+/// How many pods of a group may be missing, by the group's own word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupBudget {
+    /// So many must run.
+    MinAvailable(Share),
+    /// So many may be missing.
+    MaxUnavailable(Share),
+}
+
+/// Which roles of a group want to share nodes, and which do not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoleTopology {
+    /// Groups of roles that belong together; a role alone in one belongs with its like.
+    pub affinity: Vec<Vec<Name>>,
+    /// Groups of roles that keep apart, likewise.
+    pub anti_affinity: Vec<Vec<Name>>,
+    /// Roles in the order they are placed in.
+    pub order: Vec<Name>,
 }
 
 /// Phase of a PodGroup.

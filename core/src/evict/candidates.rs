@@ -163,7 +163,7 @@ impl CandidatePool {
         let entry = &self.jobs[place];
         let job = session.cluster.job(entry.job);
         let now = session.now.0;
-        if !job.spec.preemptable {
+        if job.spec.preemptable == Some(false) {
             refusals.count(SparedBy::Locked, occupants(&job), Some(entry.job));
             return None;
         }
@@ -262,7 +262,7 @@ fn footprint(
             let floor = limits.min_runtime_ms.max(item.traits.cooldown_ms);
             TimeMs(since.0.saturating_add(floor))
         });
-        if !item.traits.preemptable {
+        if item.traits.preemptable == Some(false) {
             note(cluster, &mut found.locked, task);
             found.vetoed = true;
         } else if let Some(ripe) = protected_until.filter(|&until| until > now) {

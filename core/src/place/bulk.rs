@@ -97,13 +97,14 @@ impl EqualTasks {
         session.ranking(self.kind.class);
         let Session { cluster, policies, classes, symbols, names, settings, rankings, .. } =
             session;
-        let Cluster { nodes, log, domains, tree, volumes, groups, images, .. } = cluster;
+        let Cluster { nodes, log, domains, tree, volumes, groups, lending, images, .. } = cluster;
         let Some(ranking) = rankings.lend(self.kind.class, self.tasks) else { return Vec::new() };
         let Some(mut free) = BulkNodes::of(nodes, log) else { return Vec::new() };
         let cluster_facts = ClusterFacts {
             domains: DomainView { index: tree, totals: totals_of(domains) },
             volumes,
             groups,
+            lending,
             images,
             names: &names.0,
         };

@@ -15,17 +15,19 @@ use super::Session;
 use super::domain_order::{DomainNeed, Want, bring_up_to_date, is_inside, room_for};
 use super::reach::Rows;
 use crate::kernel::fit::Fit;
-use crate::policy::Unit;
+use crate::policy::{Arrangement, Unit};
 use crate::ranking::Ranking;
 use crate::world::{ClassId, Cluster};
 
 /// Parts to be filled one after the other.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct FillOrder {
     /// Rows of each part.
     plots: Vec<Vec<u32>>,
     /// The first part that may have room for a class. Nothing is freed while a gang is placed.
     reached: Vec<(ClassId, usize)>,
+    /// What the tasks of the job want of each other's nodes.
+    arrangements: Vec<Box<dyn Arrangement>>,
 }
 
 impl FillOrder {
@@ -36,19 +38,32 @@ impl FillOrder {
         tasks: impl IntoIterator<Item = Entity>,
         rows: Rows<'_>,
     ) -> Self {
+        let arrangements =
+            session.policies.arrangements(&session.cluster, &session.cluster.job(job));
+        let plots = Self::plots(session, (job, subgroup), tasks, rows);
+        Self { plots, reached: Vec::new(), arrangements }
+    }
+
+    /// Rows of the parts that are filled one after the other; none if there are none.
+    fn plots(
+        session: &mut Session<'_, '_>,
+        (job, subgroup): (Entity, Option<u16>),
+        tasks: impl IntoIterator<Item = Entity>,
+        rows: Rows<'_>,
+    ) -> Vec<Vec<u32>> {
         let unit = Unit { job: &session.cluster.job(job), subgroup };
         let domain = rows.and_then(|rows| smallest_around(&session.cluster, rows));
         if rows.is_some() && domain.is_none() {
-            return Self::default();
+            return Vec::new();
         }
         if session.policies.inner_domains(&session.cluster, unit, domain).is_empty() {
-            return Self::default();
+            return Vec::new();
         }
         let surplus = session.policies.job_ready(unit.job);
         let need = DomainNeed::of(session, job, subgroup, tasks);
         let Some(&want) = need.wants.iter().max_by_key(|want| (want.tasks, Reverse(want.class)))
         else {
-            return Self::default();
+            return Vec::new();
         };
         bring_up_to_date(session, &need);
         let mut plots = Vec::new();
@@ -57,21 +72,27 @@ impl FillOrder {
         let home: Vec<u32> = seats.map(|node| session.cluster.node(node).place.row).collect();
         let layout = Layout { session, unit, want, home: &home, outer: rows, surplus };
         layout.lay_out(domain, want.tasks, &mut plots);
-        Self { plots, reached: Vec::new() }
+        plots
     }
 
     /// Does the best node count, wherever it is?
     pub(super) fn is_free(&self) -> bool {
-        self.plots.is_empty()
+        self.plots.is_empty() && self.arrangements.is_empty()
     }
 
     /// The best row for a task of the class: in the first part with free room, else anywhere.
     pub(super) fn best(
         &mut self,
-        class: ClassId,
+        cluster: &Cluster<'_, '_>,
+        (task, class): (Entity, ClassId),
         ranking: &Ranking,
         rows: Rows<'_>,
     ) -> Option<u32> {
+        let arrangements = &self.arrangements;
+        let best_of = |rows: &[u32]| match arrangements.as_slice() {
+            [] => ranking.best_of(rows),
+            arrangements => best_arranged(cluster, task, arrangements, ranking, rows),
+        };
         if !self.plots.is_empty() {
             let known = self.reached.iter().position(|entry| entry.0 == class);
             let known = known.unwrap_or_else(|| {
@@ -80,15 +101,34 @@ impl FillOrder {
             });
             let at = &mut self.reached[known].1;
             while let Some(plot) = self.plots.get(*at) {
-                let best = ranking.best_of(plot).filter(|&row| ranking.fit(row) == Fit::Idle);
+                let best = best_of(plot).filter(|&row| ranking.fit(row) == Fit::Idle);
                 if best.is_some() {
                     return best;
                 }
                 *at += 1;
             }
         }
-        rows.map_or_else(|| ranking.best(), |rows| ranking.best_of(rows))
+        match rows {
+            Some(rows) => best_of(rows),
+            None if arrangements.is_empty() => ranking.best(),
+            None => best_of(&(0..cluster.columns().len() as u32).collect::<Vec<u32>>()),
+        }
     }
+}
+
+/// The best row for a task by what its class sees and what the others of its job want.
+fn best_arranged(
+    cluster: &Cluster<'_, '_>,
+    task: Entity,
+    arrangements: &[Box<dyn Arrangement>],
+    ranking: &Ranking,
+    rows: &[u32],
+) -> Option<u32> {
+    let mut more = vec![0; rows.len()];
+    for arrangement in arrangements {
+        arrangement.score(cluster, task, rows, &mut more);
+    }
+    ranking.best_with(rows, &more)
 }
 
 /// The smallest domain that contains all these rows.

@@ -154,7 +154,7 @@ impl PendingTasks {
     ) -> Self {
         let job = session.cluster.job(job);
         let open: Vec<_> = tasks_of(session, &job, set).collect();
-        let order = session.policies.task_order(&open);
+        let order = session.policies.task_order(&session.cluster, &job, &open);
         let mut lacking: Vec<u32> = lacking_per_role(&job);
         let mut urgency = |task: &TaskReadOnlyItem<'_, '_>| {
             let lack = lacking.get_mut(usize::from(task.membership.role));

@@ -57,6 +57,7 @@ impl Session<'_, '_> {
                 domains: self.cluster.domain_view(),
                 volumes: &self.cluster.volumes,
                 groups: &self.cluster.groups,
+                lending: &self.cluster.lending,
                 images: &self.cluster.images,
                 names: &self.names.0,
             },

@@ -150,8 +150,10 @@ fn place_task(
     if let Err(objection) = allowed {
         return Placement::Refused(objection);
     }
-    let ranking = session.ranking(class);
-    let Some(row) = fill_order.best(class, ranking, rows) else { return Placement::NoRoom };
+    session.ranking(class);
+    let ranking = session.rankings.latest(class).expect("it was brought up to date just now");
+    let best = fill_order.best(&session.cluster, (task, class), ranking, rows);
+    let Some(row) = best else { return Placement::NoRoom };
     let fit = ranking.fit(row);
     if take(session, statement, task, row, fit) { Placement::Placed } else { Placement::NoRoom }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::plugin::Plugin;
 use super::spec::{PluginSpec, Setup};
 use crate::config::{
-    ActionConfig, Arguments, Gate, Gates, PipelineConfig, Sharding, Tuning, Values,
+    ActionConfig, Arguments, Gate, Gates, PipelineConfig, Sharding, Tuning, Values, WallClock,
 };
 use crate::resource::ResourceNames;
 
@@ -26,6 +26,17 @@ pub struct SchedulerConfig {
     pub pipeline: PipelineConfig,
     /// Which nodes are ours; none if all are.
     pub sharding: Option<Sharding>,
+    /// What clocks show where a plugin goes by the time of day.
+    pub clock: Clock,
+}
+
+/// How times relate to the time of day.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    /// Milliseconds from the beginning of 1970, UTC, to time zero.
+    pub zero_ms: i64,
+    /// The clock of whoever names no other, in time since 1970.
+    pub local: WallClock,
 }
 
 /// One plugin of a tier.
@@ -59,9 +70,9 @@ impl PluginConfig {
     }
 
     /// The plugin; none if this version does not have it, or if there is nothing to ask it.
-    pub fn build(&self, names: &mut ResourceNames) -> Option<Arc<dyn Plugin>> {
+    pub fn build(&self, clock: &Clock, names: &mut ResourceNames) -> Option<Arc<dyn Plugin>> {
         let build = self.spec.build?;
-        Some(build(&mut Setup { gates: self.gates, arguments: self.values(), names }))
+        Some(build(&mut Setup { gates: self.gates, arguments: self.values(), clock, names }))
     }
 
     /// The flags that are open and count.

@@ -7,6 +7,7 @@ use glam::I64Vec2;
 
 use crate::class::Class;
 use crate::delta::TopologyWish;
+use crate::ids::{Name, TimeMs};
 use crate::resource::ResourceNames;
 use crate::verdict::Verdict;
 use crate::world::{
@@ -59,6 +60,15 @@ impl ScoreScale {
     pub fn second(self) -> i64 {
         self.0.y
     }
+}
+
+/// Zones of lent nodes at some time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LentZones {
+    /// Each with whether it is open.
+    pub zones: Vec<(Name, bool)>,
+    /// When the first of them opens or closes.
+    pub until: Option<TimeMs>,
 }
 
 /// A plugin's opinion where several plugins vote.

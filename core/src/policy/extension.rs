@@ -7,7 +7,7 @@
 use bevy_ecs::entity::Entity;
 
 use super::context::{
-    AdmissionContext, Admittance, Pairing, Purpose, ScoreScale, SearchSpace, Unit, Vote,
+    AdmissionContext, Admittance, LentZones, Pairing, Purpose, ScoreScale, SearchSpace, Unit, Vote,
 };
 use super::evict::{Ballot, Evictor, Proposal};
 use super::plugin::Plugin;
@@ -32,6 +32,13 @@ pub trait FilterPlugin: Plugin {
     }
 }
 
+/// Says at which hours lent nodes may be used. The first plugin that has the trait counts.
+pub trait LentZonesPlugin: Plugin {
+    /// Which zones there are, whether each is open at that time, and until when that holds. A zone is
+    /// what the label `volcano.sh/revocable-zone` of a node names.
+    fn lent_zones(&self, now: TimeMs) -> LentZones;
+}
+
 /// Scores nodes for a class of tasks. Scores of all plugins add up.
 pub trait ScorePlugin: Plugin {
     /// Adds its score for each node, in units of [`SCORE_SCALE`](super::SCORE_SCALE): 0 to 100 of them.
@@ -46,6 +53,25 @@ pub trait ScorePlugin: Plugin {
     fn interpod_scores(&self) -> InterPodScores {
         InterPodScores::default()
     }
+}
+
+/// Scores nodes for the tasks of one job by where its other tasks are, on top of what a class scores.
+/// Scores of all plugins add up.
+pub trait JobScorePlugin: Plugin {
+    /// How the tasks of the job want to lie to each other. None if that does not matter: such a job is
+    /// asked once when it is placed, and costs nothing more.
+    fn arrangement(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        job: &JobReadOnlyItem<'_, '_>,
+    ) -> Option<Box<dyn Arrangement>>;
+}
+
+/// How the tasks of one job want to lie to each other, while it is placed.
+pub trait Arrangement {
+    /// Adds what each of the rows is worth to a task that waits, as things stand now, in units of
+    /// [`SCORE_SCALE`](super::SCORE_SCALE).
+    fn score(&self, cluster: &Cluster<'_, '_>, task: Entity, rows: &[u32], scores: &mut [i64]);
 }
 
 /// Draws tasks that may go anywhere to domains. What all plugins say adds up.
@@ -108,6 +134,17 @@ pub trait JobOrderPlugin: Plugin {
 pub trait TaskOrderPlugin: Plugin {
     /// Key of a task among the tasks of its job.
     fn task_order(&self, task: &TaskReadOnlyItem<'_, '_>) -> i64;
+
+    /// Keys of tasks of one job, where the place of one depends on the others: while the job is placed
+    /// they count instead. None is the answer for most jobs.
+    fn joint_task_order(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _job: &JobReadOnlyItem<'_, '_>,
+        _tasks: &[TaskReadOnlyItem<'_, '_>],
+    ) -> Option<Vec<i64>> {
+        None
+    }
 }
 
 /// Orders the sub-groups of a job. The first plugin that tells two of them apart decides.

@@ -24,9 +24,10 @@ mod registry;
 pub use crate::kernel::ratio::SCORE_SCALE;
 /// What plugins know nodes, tasks, jobs, queues and domains by.
 pub use bevy_ecs::entity::Entity;
-pub use config::{PluginConfig, SchedulerConfig};
+pub use config::{Clock, PluginConfig, SchedulerConfig};
 pub use context::{
-    AdmissionContext, Admittance, Evictions, Pairing, Purpose, ScoreScale, SearchSpace, Unit, Vote,
+    AdmissionContext, Admittance, Evictions, LentZones, Pairing, Purpose, ScoreScale, SearchSpace,
+    Unit, Vote,
 };
 pub use evict::{Ballot, EvictPurpose, Evictor, Proposal};
 pub use extension::*;

@@ -10,10 +10,10 @@ use super::asked::PluginsAsked;
 use super::extension::{
     AllocatablePlugin, ApportionPlugin, DeadlinePlugin, DomainPullPlugin, DomainScorePlugin,
     FilterPlugin, GangVictimsPlugin, InnerDomainsPlugin, JobEnqueueablePlugin, JobOrderPlugin,
-    JobPipelinedPlugin, JobReadyPlugin, JobStarvingPlugin, JobValidPlugin, OverusedPlugin,
-    PreemptablePlugin, PreemptivePlugin, QueueOrderPlugin, ReclaimablePlugin, ScorePlugin,
-    SearchSpacePlugin, SubGroupOrderPlugin, TaskOrderPlugin, UnifiedEvictablePlugin,
-    VictimGuardPlugin, VictimQueueOrderPlugin, VictimTasksPlugin,
+    JobPipelinedPlugin, JobReadyPlugin, JobScorePlugin, JobStarvingPlugin, JobValidPlugin,
+    LentZonesPlugin, OverusedPlugin, PreemptablePlugin, PreemptivePlugin, QueueOrderPlugin,
+    ReclaimablePlugin, ScorePlugin, SearchSpacePlugin, SubGroupOrderPlugin, TaskOrderPlugin,
+    UnifiedEvictablePlugin, VictimGuardPlugin, VictimQueueOrderPlugin, VictimTasksPlugin,
 };
 use crate::config::Gate;
 
@@ -33,12 +33,16 @@ macro_rules! __with_points {
             SearchSpace: SearchSpacePlugin, search_space, Some(Gate::HyperNodeGradient);
             /// Scores nodes for a class of tasks.
             Score: ScorePlugin, score, Some(Gate::NodeOrder);
+            /// Scores nodes for a task by where the others of its job are.
+            JobScore: JobScorePlugin, job_score, Some(Gate::NodeOrder);
             /// Which parts of a domain are to be filled one after the other?
             InnerDomains: InnerDomainsPlugin, inner_domains, Some(Gate::NodeOrder);
             /// What does being in a domain add to the score of a node?
             DomainPull: DomainPullPlugin, domain_pull, Some(Gate::NodeOrder);
             /// Excludes nodes for a class of tasks.
             Filter: FilterPlugin, filter, Some(Gate::Predicate);
+            /// Which zones of lent nodes are open?
+            LentZones: LentZonesPlugin, lent_zones, None;
             /// Which job of a queue is served next.
             JobOrder: JobOrderPlugin, job_order, Some(Gate::JobOrder);
             /// Which task of a job is placed next.

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::config::Clock;
 use super::plugin::{Build, Plugin, build};
 use super::point::{Point, Points};
 use crate::config::{ArgumentSpec, Arguments, EvictPurpose, Gate, Gates, Values};
@@ -62,6 +63,8 @@ pub struct Setup<'a> {
     pub gates: Gates,
     /// Its arguments, given or by default.
     pub arguments: Values<'a>,
+    /// What clocks show.
+    pub clock: &'a Clock,
     /// Numbers of resources. Names a configuration mentions get theirs here, before any object is seen,
     /// so that they have hot lanes.
     pub names: &'a mut ResourceNames,

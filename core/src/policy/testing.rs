@@ -7,7 +7,7 @@ use bevy_ecs::prelude::World;
 use bevy_ecs::system::RunSystemOnce;
 
 use super::{
-    Build, EvictPurpose, Evictor, Plugin, PluginConfig, PluginSpec, Policies, Registry,
+    Build, Clock, EvictPurpose, Evictor, Plugin, PluginConfig, PluginSpec, Policies, Registry,
     SchedulerConfig, Setup,
 };
 use crate::config::{ActionConfig, ArgumentValue, Arguments, Gates, PipelineConfig, Tuning};
@@ -47,12 +47,14 @@ pub(crate) fn build<'k, P: Build>(
 /// The plugin of a configuration as its own type.
 pub(crate) fn configured<P: Build>(config: &PluginConfig) -> P {
     let (gates, arguments) = (config.gates, config.values());
-    P::build(&mut Setup { gates, arguments, names: &mut ResourceNames::default() })
+    let (clock, mut names) = (Clock::default(), ResourceNames::default());
+    P::build(&mut Setup { gates, arguments, clock: &clock, names: &mut names })
 }
 
 /// A plugin of this version without arguments, and its name.
 pub(crate) fn standard(name: &'static str) -> (&'static str, Arc<dyn Plugin>) {
-    let built = plugin(name, Arguments::default()).build(&mut ResourceNames::default());
+    let built =
+        plugin(name, Arguments::default()).build(&Clock::default(), &mut ResourceNames::default());
     (name, built.expect("a plugin that can be asked"))
 }
 
@@ -69,6 +71,7 @@ pub(crate) fn config(tier: Vec<PluginConfig>, actions: &[&str]) -> SchedulerConf
         tuning: Tuning::default(),
         pipeline: PipelineConfig::default(),
         sharding: None,
+        clock: Clock::default(),
     }
 }
 

@@ -13,8 +13,8 @@ use bevy_ecs::prelude::Resource;
 use super::asked::PluginsAsked;
 use super::point::Lists;
 use super::{
-    AdmissionContext, Admittance, Claims, Pairing, Plugin, Point, Portion, Purpose, QueueTable,
-    SchedulerConfig, ScoreScale, SearchSpace, Unit, Vote,
+    AdmissionContext, Admittance, Arrangement, Claims, LentZones, Pairing, Plugin, Point, Portion,
+    Purpose, QueueTable, SchedulerConfig, ScoreScale, SearchSpace, Unit, Vote,
 };
 use crate::class::Class;
 use crate::config::Gates;
@@ -81,11 +81,11 @@ impl std::fmt::Debug for Standings {
 
 impl Policies {
     /// The plugins of a configuration.
-    pub fn new(config: &SchedulerConfig, names: &mut ResourceNames) -> Self {
+    pub fn new(settings: &SchedulerConfig, names: &mut ResourceNames) -> Self {
         let mut policies = Self::default();
-        for (tier, plugins) in config.tiers.iter().enumerate() {
+        for (tier, plugins) in settings.tiers.iter().enumerate() {
             for config in plugins {
-                if let Some(plugin) = config.build(names) {
+                if let Some(plugin) = config.build(&settings.clock, names) {
                     policies.add((tier, config.spec.name), plugin, config.open_gates());
                 }
             }
@@ -166,6 +166,15 @@ impl Policies {
         }
     }
 
+    /// How the tasks of a job want to lie to each other: what each plugin with an opinion says.
+    pub fn arrangements(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        job: &JobReadOnlyItem<'_, '_>,
+    ) -> Vec<Box<dyn Arrangement>> {
+        self.at.job_score.iter().filter_map(|policy| policy.arrangement(cluster, job)).collect()
+    }
+
     /// What a domain adds to the scores of its nodes: the sum over plugins.
     pub fn domain_pull(
         &self,
@@ -229,11 +238,21 @@ impl Policies {
 
     /// Which of the tasks comes first in that order, which next. Cheaper than a key for each: a gang may
     /// have thousands, and most come in order.
-    pub fn task_order(&self, tasks: &[TaskReadOnlyItem<'_, '_>]) -> Vec<usize> {
+    pub fn task_order(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        job: &JobReadOnlyItem<'_, '_>,
+        tasks: &[TaskReadOnlyItem<'_, '_>],
+    ) -> Vec<usize> {
         let levels = self.at.task_order.len();
         let mut keys: Vec<i64> = Vec::with_capacity(tasks.len() * levels);
         for task in tasks {
             keys.extend(self.at.task_order.iter().map(|policy| policy.task_order(task)));
+        }
+        for (level, policy) in self.at.task_order.iter().enumerate() {
+            if let Some(joint) = policy.joint_task_order(cluster, job, tasks) {
+                joint.into_iter().enumerate().for_each(|(at, key)| keys[at * levels + level] = key);
+            }
         }
         let rules = |at: usize| &keys[at * levels..(at + 1) * levels];
         let rest = |at: usize| {
@@ -363,6 +382,11 @@ impl Policies {
     /// The end of a job's patience: the earliest any plugin knows of.
     pub fn deadline(&self, job: &JobReadOnlyItem<'_, '_>) -> Option<TimeMs> {
         self.at.deadline.iter().filter_map(|policy| policy.deadline(job)).min()
+    }
+
+    /// Zones of lent nodes: the first plugin that has any to say counts; none where nobody does.
+    pub fn lent_zones(&self, now: TimeMs) -> Option<LentZones> {
+        self.at.lent_zones.iter().next().map(|policy| policy.lent_zones(now))
     }
 
     /// Search space: the first answer counts; none is the whole cluster.

@@ -21,6 +21,7 @@ mod tests {
     use super::*;
     use crate::config::ArgumentValue::{Int, Text};
     use crate::config::{ArgumentKind, ArgumentSpec, Arguments, Gates, Values, arg};
+    use crate::policy::Clock;
     use crate::resource::ResourceNames;
 
     const SPECS: &[ArgumentSpec] = &[
@@ -42,7 +43,9 @@ mod tests {
         let given = Arguments(given.map(|(key, value)| (key.to_owned(), value)).to_vec());
         let mut names = ResourceNames::default();
         let arguments = Values::new("test", SPECS, &given);
-        let mut setup = Setup { gates: Gates::default(), arguments, names: &mut names };
+        let clock = Clock::default();
+        let mut setup =
+            Setup { gates: Gates::default(), arguments, clock: &clock, names: &mut names };
         let weights = weights(&mut setup, "p");
         let pairs: Vec<_> =
             weights.iter().map(|&(dim, weight)| (&**names.name(dim), weight)).collect();

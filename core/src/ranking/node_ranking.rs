@@ -381,6 +381,17 @@ impl Ranking {
         open.max().map(|(_, row)| row)
     }
 
+    /// The best of some rows once each has so much more of a score. Domains do not count here either.
+    pub fn best_with(&self, rows: &[u32], more: &[i64]) -> Option<u32> {
+        let open = rows.iter().zip(more).filter(|(row, _)| self.is_open(**row));
+        let ranked = open.filter_map(|(&row, &more)| {
+            let rank = Some(self.rank(row)).filter(|&rank| rank != CLOSED)?;
+            let rank = rank_of(grade_of(rank), score_of(rank).saturating_add(more));
+            Some(((rank, Reverse(self.ordinals[row as usize])), row))
+        });
+        ranked.max().map(|(_, row)| row)
+    }
+
     fn rank(&self, row: u32) -> i64 {
         match (&self.cells, &self.topology) {
             (Some(cells), Some(topology)) => {
@@ -517,6 +528,7 @@ mod tests {
             cluster_facts: ClusterFacts {
                 domains: cluster.domain_view(),
                 groups: &cluster.groups,
+                lending: &cluster.lending,
                 images: &cluster.images,
                 volumes: &cluster.volumes,
                 names: &book.names.0,

@@ -19,11 +19,14 @@ pub struct Reads {
     pub strategy: bool,
     /// What it may use at most, for loads of nodes.
     pub load: bool,
+    /// Whether the pod may use lent nodes.
+    pub borrows: bool,
 }
 
 impl Reads {
     /// All that any rule reads.
-    pub const ALL: Self = Self { images: true, unasked: true, strategy: true, load: true };
+    pub const ALL: Self =
+        Self { images: true, unasked: true, strategy: true, load: true, borrows: true };
 
     /// Is all that the other reads among it?
     #[must_use]
@@ -39,6 +42,7 @@ impl Reads {
             unasked: self.unasked || other.unasked,
             strategy: self.strategy || other.strategy,
             load: self.load || other.load,
+            borrows: self.borrows || other.borrows,
         }
     }
 
@@ -56,5 +60,6 @@ impl Reads {
         if !self.load {
             kept.limits = [0; 2];
         }
+        kept.borrows &= self.borrows;
     }
 }

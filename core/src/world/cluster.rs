@@ -11,6 +11,7 @@ use super::domain::{DomainIndex, DomainTotals};
 use super::domain_tree::DomainView;
 use super::groups::NodeGroups;
 use super::load::NodeLoads;
+use super::lending::Lending;
 use super::reservation::Reservations;
 use super::rounds::Rounds;
 use super::rows::{
@@ -41,6 +42,7 @@ pub struct Cluster<'w, 's> {
     pub(super) used: ResMut<'w, ClusterUse>,
     pub(crate) log: ResMut<'w, ChangeLog>,
     pub(crate) groups: ResMut<'w, NodeGroups>,
+    pub(crate) lending: ResMut<'w, Lending>,
     pub(crate) images: ResMut<'w, Images>,
     pub(crate) volumes: ResMut<'w, Volumes>,
     pub(crate) budgets: ResMut<'w, Budgets>,

@@ -6,6 +6,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::domain_tree::DomainView;
 use super::groups::NodeGroups;
+use super::lending::Lending;
 use super::symbol::Symbol;
 use super::volume::Volumes;
 use crate::resource::ResourceNames;
@@ -16,6 +17,8 @@ use crate::world::Reads;
 pub struct ClusterFacts<'a> {
     /// Which queue may use which group of nodes.
     pub groups: &'a NodeGroups,
+    /// Which zones of lent nodes are open.
+    pub lending: &'a Lending,
     /// How common images are.
     pub images: &'a Images,
     /// Domains and what is in them.

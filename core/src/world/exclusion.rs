@@ -41,6 +41,10 @@ pub enum Obstacle {
     NodeGroup,
     /// The queue has used up what it may take of the group of nodes.
     NodeGroupLimit,
+    /// The node is lent, and not at this hour.
+    LentLater,
+    /// The node is lent to others than the task.
+    Lent,
     /// What is idle there is kept for tasks that ask for scarce resources.
     Proportional,
     /// More of its cpu is in use than is allowed.
@@ -53,7 +57,7 @@ pub enum Obstacle {
 
 impl Obstacle {
     /// Every obstacle a node that exists may have, in the order they are reported.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::OtherShard,
         Self::Unschedulable,
         Self::NodeAffinity,
@@ -69,6 +73,8 @@ impl Obstacle {
         Self::VolumeInUse,
         Self::NodeGroup,
         Self::NodeGroupLimit,
+        Self::LentLater,
+        Self::Lent,
         Self::Proportional,
         Self::CpuLoad,
         Self::MemoryLoad,
@@ -88,6 +94,8 @@ impl Obstacle {
                 | Self::NodeGroup
                 | Self::CpuLoad
                 | Self::MemoryLoad
+                | Self::LentLater
+                | Self::Lent
         )
     }
 
@@ -111,6 +119,8 @@ impl Obstacle {
             Self::VolumeInUse => "while its volume is used by another pod",
             Self::NodeGroup => "in no node group of its queue",
             Self::NodeGroupLimit => "in a node group of which its queue has enough",
+            Self::LentLater => "lent, but not at this hour",
+            Self::Lent => "lent to pods that say they may lose them again",
             Self::Proportional => "kept for pods that ask for scarce resources",
             Self::CpuLoad => "whose cpu load is too high",
             Self::MemoryLoad => "whose memory load is too high",

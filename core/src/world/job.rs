@@ -5,7 +5,7 @@ use bevy_ecs::prelude::Component;
 
 use super::index::JobKey;
 use super::task::TaskStatus;
-use crate::delta::{GroupPhase, SubGroupPolicy, TopologyWish};
+use crate::delta::{GroupBudget, GroupPhase, RoleTopology, SubGroupPolicy, TopologyWish};
 use crate::ids::{Name, TimeMs};
 use crate::resource::{ResourceList, ResourceVec};
 use crate::status::GroupReport;
@@ -43,12 +43,16 @@ pub struct JobSpec {
     pub min_quota: ResourceList,
     /// Longest wait it names itself, in milliseconds.
     pub wait_ms: Option<i64>,
+    /// Which of its roles want to share nodes, and which do not.
+    pub role_topology: Option<Box<RoleTopology>>,
     /// How close its tasks must sit.
     pub topology: Option<TopologyWish>,
     /// How its tasks form sub-groups.
     pub subgroups: Vec<SubGroupPolicy>,
-    /// May its tasks be evicted for others, as far as the PodGroup says?
-    pub preemptable: bool,
+    /// May its tasks be evicted for others, by the PodGroup's own word? One that says nothing may.
+    pub preemptable: Option<bool>,
+    /// How many of its tasks may be missing while lent nodes are cleared.
+    pub budget: Option<GroupBudget>,
     /// Phase as last decided.
     pub phase: GroupPhase,
 }
@@ -66,7 +70,9 @@ impl JobSpec {
             wait_ms: None,
             topology: None,
             subgroups: Vec::new(),
-            preemptable: true,
+            preemptable: None,
+            budget: None,
+            role_topology: None,
             phase: GroupPhase::Pending,
         }
     }
@@ -243,6 +249,11 @@ impl JobEvictions {
     /// Evictions in the hour before.
     pub fn in_hour_before(&self, now: TimeMs) -> u32 {
         self.0.iter().filter(|then| then.0 > now.0 - Self::HOUR_MS).count() as u32
+    }
+
+    /// The last of them, however long ago.
+    pub fn last(&self) -> Option<TimeMs> {
+        self.0.iter().copied().max()
     }
 
     /// When the first of them is an hour ago.

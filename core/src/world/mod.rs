@@ -33,6 +33,7 @@ mod rows;
 mod active_jobs;
 mod index;
 mod groups;
+mod lending;
 mod budget;
 mod cluster_facts;
 mod set_aside;
@@ -66,6 +67,7 @@ pub(crate) use ledger::{
     BulkKey, BulkNodes, BulkPlace, clear_usage, holds_of_group, place_domains,
 };
 pub use load::{NodeLoad, NodeLoads, Unmeasured, WHOLE_LOAD, load_share};
+pub use lending::Lending;
 pub use names::Names;
 pub(crate) use node::is_vacant;
 pub use node::{
@@ -120,4 +122,5 @@ pub(crate) fn init(world: &mut World) {
     world.init_resource::<SetAside>();
     world.init_resource::<NodeLoads>();
     world.init_resource::<Rounds>();
+    world.init_resource::<Lending>();
 }

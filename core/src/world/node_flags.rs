@@ -1,4 +1,4 @@
-//! What is out of the ordinary about a node, in one byte a row.
+//! What is out of the ordinary about a node, in two bytes a row.
 //!
 //! Most nodes have no taints, lose no pods and hold nothing for anybody. A pass over all nodes reads
 //! this column first and leaves the wide ones alone where nothing is in them.
@@ -9,13 +9,14 @@ use bevy_ecs::prelude::Component;
 
 use super::node::{NodeIdentity, NodeRules};
 use super::shards::NodeShare;
+use super::symbol::Symbol;
 use crate::delta::TaintEffect;
 use crate::resource::Lanes;
 
 /// A set of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
 #[repr(transparent)]
-pub struct NodeFlags(u8);
+pub struct NodeFlags(u16);
 
 impl NodeFlags {
     /// The node object is not there.
@@ -34,6 +35,8 @@ impl NodeFlags {
     pub const OTHERS: Self = Self(64);
     /// It is another scheduler's, and ours as a last resort.
     pub const LAST_RESORT: Self = Self(128);
+    /// It is lent: it belongs to a zone that is open at some hours only.
+    pub const LENT: Self = Self(256);
 
     /// Those that change with the pods on the node.
     const ROOM: Self = Self(Self::MOVING.0 | Self::UNASKED.0);
@@ -68,7 +71,8 @@ impl NodeFlags {
             NodeShare::Others => Self::OTHERS,
             NodeShare::LastResort => Self::LAST_RESORT,
         };
-        taints.fold(kept | absent | unschedulable | share, Self::bitor)
+        let lent = Self::LENT.when(rules.label(Symbol::LENT_ZONE).is_some());
+        taints.fold(kept | absent | unschedulable | share | lent, Self::bitor)
     }
 
     /// With what follows from what is leaving it, held on it, and counted above what was asked for.

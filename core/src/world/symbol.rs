@@ -15,6 +15,8 @@ impl Symbol {
     pub const UNSCHEDULABLE: Self = Self(0);
     /// Key of the label that names a node's group; always the second symbol.
     pub const NODE_GROUP: Self = Self(1);
+    /// Key of the label that names the zone of a lent node; always the third symbol.
+    pub const LENT_ZONE: Self = Self(2);
 }
 
 /// Every text met so far. Which number a text gets depends on the order of arrival; symbols are only
@@ -30,6 +32,7 @@ impl Default for Symbols {
         let mut symbols = Self { by_text: HashMap::default(), texts: Vec::new() };
         symbols.intern(&Name::from("node.kubernetes.io/unschedulable"));
         symbols.intern(&Name::from("volcano.sh/nodegroup-name"));
+        symbols.intern(&Name::from("volcano.sh/revocable-zone"));
         symbols
     }
 }

@@ -157,8 +157,10 @@ pub struct TaskTraits {
     pub qos: QosClass,
     /// Whose it is.
     pub ownership: Ownership,
-    /// May it be evicted for others?
-    pub preemptable: bool,
+    /// May it be evicted for others, by its own word? One that says nothing may.
+    pub preemptable: Option<bool>,
+    /// May it use lent nodes?
+    pub borrows: bool,
     /// How long it must be left alone once it runs, in milliseconds.
     pub cooldown_ms: i64,
 }

@@ -273,7 +273,7 @@ fn shown(value: &ArgumentValue) -> String {
         ArgumentValue::Int(number) => number.to_string(),
         ArgumentValue::Float(number) => number.to_string(),
         ArgumentValue::Bool(value) => value.to_string(),
-        ArgumentValue::Text(text) => format!("{text:?}"),
+        ArgumentValue::TimeZone(text, _) | ArgumentValue::Text(text) => format!("{text:?}"),
         ArgumentValue::List(items) => {
             format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", "))
         }

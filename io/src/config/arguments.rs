@@ -11,7 +11,7 @@ use muster_core::resource::Quantity;
 use super::error::{Hint, Problem};
 use super::reader::{Field, Reader};
 use super::tree::{Entry, Node, Value};
-use super::{boolean, duration, nearest};
+use super::{boolean, duration, nearest, time_zone};
 
 /// Checks the entries of one action's or plugin's `arguments`. Entries for which `skip` is true are
 /// somebody else's.
@@ -102,6 +102,9 @@ pub(super) fn value(
         (Kind::Duration, Value::Text(text)) if duration::parse_ms(text).is_some() => {
             Some(ArgumentValue::Text(text.clone()))
         }
+        (Kind::TimeZone, Value::Text(text)) if time_zone::read(text).is_some() => {
+            time_zone::read(text).map(|clock| ArgumentValue::TimeZone(text.clone(), clock))
+        }
         (Kind::Amount, Value::Int(number)) => Some(ArgumentValue::Int(*number)),
         (Kind::Amount, Value::Text(text)) if text.parse::<Quantity>().is_ok() => {
             Some(ArgumentValue::Text(text.clone()))
@@ -189,6 +192,7 @@ pub(super) fn expected(kind: ArgumentKind) -> String {
         Kind::Text => "a text".to_owned(),
         Kind::OneOf(choices) => choices.join(" or "),
         Kind::Duration => "a length of time such as \"500ms\" or \"1m30s\"".to_owned(),
+        Kind::TimeZone => "a time zone such as \"Europe/Berlin\", \"+02:00\" or \"UTC\"".to_owned(),
         Kind::Amount => "a whole number or a quantity such as \"200Mi\"".to_owned(),
         Kind::List(_) => "a list".to_owned(),
         Kind::Map(_) => "a map".to_owned(),

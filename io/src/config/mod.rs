@@ -25,6 +25,7 @@ mod schedule;
 mod pipeline;
 pub mod sharding;
 mod metrics;
+pub(crate) mod time_zone;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -33,7 +34,7 @@ mod tests_docs;
 use std::path::Path;
 
 use muster_core::config::{boolean, duration};
-use muster_core::policy::{Registry, SchedulerConfig};
+use muster_core::policy::{Clock, Registry, SchedulerConfig};
 
 pub use self::error::{ConfigError, ConfigErrors, Hint, Problem};
 use self::metrics::READERS as LOAD_READERS;
@@ -155,7 +156,8 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> (SchedulerConfig, Opti
         .map(|(node, field)| pipeline::read(reader, node, field))
         .unwrap_or_default();
     let sharding = find("sharding").and_then(|(node, field)| sharding::read(reader, node, field));
-    (SchedulerConfig { actions, tiers, tuning, pipeline, sharding }, load_source)
+    let clock = Clock::default();
+    (SchedulerConfig { actions, tiers, tuning, pipeline, sharding, clock }, load_source)
 }
 
 fn syntax_errors(source_name: &str, error: &serde_saphyr::Error) -> ConfigErrors {

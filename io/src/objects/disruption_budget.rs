@@ -73,16 +73,20 @@ impl Translate for PodDisruptionBudget {
 
 fn share(about: &About<'_>, given: &Scalar, field: &str) -> Result<Share, TranslateError> {
     let text = given.as_str();
-    let number =
-        |text: &str| text.parse::<u32>().ok().filter(|&count| i32::try_from(count).is_ok());
-    let read = match text.strip_suffix('%') {
-        Some(percent) => number(percent).filter(|&percent| percent <= 100).map(Share::Percent),
-        None => number(text).map(Share::Count),
-    };
-    read.ok_or_else(|| {
+    read_share(text).ok_or_else(|| {
         let problem = format!("{text:?} is no share; expected a number of pods or 0% to 100%");
         about.fail(field, problem)
     })
+}
+
+/// A number of pods, or a percentage of them.
+pub(in crate::objects) fn read_share(text: &str) -> Option<Share> {
+    let number =
+        |text: &str| text.parse::<u32>().ok().filter(|&count| i32::try_from(count).is_ok());
+    match text.strip_suffix('%') {
+        Some(percent) => number(percent).filter(|&percent| percent <= 100).map(Share::Percent),
+        None => number(text).map(Share::Count),
+    }
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::translate::{
-    About, OwnerRule, PREEMPTABLE, Translate, TranslateError, annotation_or_label, label_selector,
-    member, parse_bool, preemptable,
+    About, OwnerRule, PREEMPTABLE, Translate, TranslateError, annotation_or_label, group_budget,
+    label_selector, member, parse_bool, preemptable, role_topology,
 };
 use super::{LabelSelector, Metadata, ResourceMap};
 
@@ -145,6 +145,8 @@ impl Translate for PodGroup {
             priority_class: about
                 .optional_name("spec.priorityClassName", &spec.priority_class_name)?,
             preemptable: preemptable(&self.metadata),
+            budget: group_budget::budget(&self.metadata),
+            role_topology: role_topology::wish(&self.metadata),
             topology: topology(about, spec.network_topology.as_ref(), "spec.networkTopology")?,
             subgroups: subgroups
                 .map(|(at, policy)| subgroup(about, policy, &format!("spec.subGroupPolicy[{at}]")))
@@ -167,6 +169,8 @@ impl Translate for PodGroup {
         {
             found.push(format!("has a {PREEMPTABLE} that is no boolean and counts as false"));
         }
+        found.extend(group_budget::complaint(&self.metadata));
+        found.extend(role_topology::complaint(&self.metadata));
         let given = WAITING_TIMES.iter().find(|key| self.metadata.annotations.contains_key(**key));
         if let Some(key) = given
             && waiting_time(&self.metadata).is_none()

@@ -14,7 +14,7 @@ use rustc_hash::FxHasher;
 use tokio::sync::mpsc::Sender;
 use tracing::error;
 
-use crate::config::{self, ConfigErrors, parse};
+use crate::config::{self, ConfigErrors, parse, time_zone};
 use crate::kube::loop_event::{LoopEvent, NewConfig};
 use crate::metrics::Metrics;
 
@@ -34,7 +34,10 @@ pub(crate) fn read(
     source: &str,
     text: &str,
 ) -> Result<NewConfig, ConfigErrors> {
-    Ok(NewConfig { parsed: parse(registry, source, text)?, hash: hash(text) })
+    let mut parsed = parse(registry, source, text)?;
+    // As Volcano does; a machine that does not say where it stands goes by UTC.
+    parsed.config.clock.local = time_zone::of_process().unwrap_or_default();
+    Ok(NewConfig { parsed, hash: hash(text) })
 }
 
 /// The file that is looked at, and what it may name.

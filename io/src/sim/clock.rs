@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use jiff::Timestamp;
+use muster_core::policy::Clock;
 use regex_lite::Regex;
 
 /// Time zero of every run.
@@ -25,6 +26,11 @@ pub fn rfc3339(ms: i64) -> String {
     let second = ZERO.as_second().saturating_add(ms.div_euclid(1000));
     let second = second.clamp(Timestamp::MIN.as_second(), Timestamp::MAX.as_second());
     Timestamp::from_second(second).expect("seconds between two times are a time").to_string()
+}
+
+/// What clocks show in a simulation: UTC, wherever it runs, so that results are the same everywhere.
+pub(super) fn of_day() -> Clock {
+    Clock { zero_ms: ZERO.as_millisecond(), ..Clock::default() }
 }
 
 /// The milliseconds from time zero to the time an RFC 3339 text names, rounded down.

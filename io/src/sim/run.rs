@@ -23,7 +23,7 @@ use super::expect::{Scene, Tally, Verdict, judge, subject};
 use super::expectation::Assertion;
 use super::invariants::{Violation, Watch};
 use super::scenario::Scenario;
-use super::{aside, story};
+use super::{aside, clock, story};
 
 /// Cycles a run without a fixed number takes at most.
 const CYCLES_MAX: u32 = 500;
@@ -128,6 +128,8 @@ pub fn run(
     narration: Narration,
     on_cycle: &mut dyn FnMut(u32, Option<u32>),
 ) -> RunResult {
+    let clock = clock::of_day();
+    let config = &SchedulerConfig { clock, ..config.clone() };
     let mut run = Run::new(scenario, config, pool, narration);
     let mut quiet = 0;
     for cycle in 1.. {

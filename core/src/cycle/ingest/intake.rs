@@ -226,9 +226,10 @@ impl Intake<'_, '_> {
         item.identity.created = facts.created;
         item.identity.present = true;
         item.spec.min_available = facts.min_member;
-        let preemptable = facts.preemptable.unwrap_or(true);
-        let eases = (item.spec.preemptable, item.spec.priority) != (preemptable, priority);
-        item.spec.preemptable = preemptable;
+        let eases = (item.spec.preemptable, item.spec.priority) != (facts.preemptable, priority);
+        item.spec.preemptable = facts.preemptable;
+        item.spec.budget = facts.budget;
+        item.spec.role_topology.clone_from(&facts.role_topology);
         item.spec.priority_class.clone_from(&facts.priority_class);
         item.spec.priority = priority;
         item.spec.min_resources = min_resources;

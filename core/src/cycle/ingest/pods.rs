@@ -162,6 +162,7 @@ impl Intake<'_, '_> {
         item.spec.min_available = 1;
         item.spec.priority_class.clone_from(&facts.priority_class);
         item.spec.priority = priority.unwrap_or(0);
+        item.spec.preemptable = facts.preemptable;
     }
 
     fn write_facts(
@@ -183,7 +184,8 @@ impl Intake<'_, '_> {
             gated: !facts.gates.is_empty(),
             qos: facts.qos,
             ownership: facts.ownership,
-            preemptable: facts.preemptable.unwrap_or(true),
+            preemptable: facts.preemptable,
+            borrows: facts.constraints.borrows,
             cooldown_ms: facts.cooldown_ms,
         };
         *item.labels = labels;

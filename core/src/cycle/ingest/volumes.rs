@@ -272,6 +272,7 @@ mod tests {
             actions: Vec::new(),
             tiers: Vec::new(),
             tuning: Tuning::default(),
+            clock: crate::policy::Clock::default(),
             pipeline: PipelineConfig::default(),
             sharding: None,
         };

@@ -45,6 +45,11 @@ only! {
         fn search_space(&self, _: &Cluster<'_, '_>, _: Unit<'_>, _: Purpose) -> Option<SearchSpace> { None }
     }
     Score: ScorePlugin { fn score(&self, _: &Pairing<'_>, _: ScoreScale, _: &mut [i64]) {} }
+    JobScore: JobScorePlugin {
+        fn arrangement(&self, _: &Cluster<'_, '_>, _: &JobReadOnlyItem<'_, '_>) -> Option<Box<dyn Arrangement>> {
+            None
+        }
+    }
     InnerDomains: InnerDomainsPlugin {
         fn inner_domains(&self, _: &Cluster<'_, '_>, _: Unit<'_>, _: Option<Entity>) -> Vec<Entity> {
             Vec::new()
@@ -54,6 +59,7 @@ only! {
         fn domain_pull(&self, _: &Class, _: &[u64], _: usize, _: Option<&DomainTotals>) -> i64 { 0 }
     }
     Filter: FilterPlugin { fn filter(&self, _: &Pairing<'_>, _: &mut [Exclusion]) {} }
+    LentZones: LentZonesPlugin { fn lent_zones(&self, _: TimeMs) -> LentZones { LentZones::default() } }
     JobOrder: JobOrderPlugin { fn job_order(&self, _: &Cluster<'_, '_>, _: &JobReadOnlyItem<'_, '_>) -> i64 { 0 } }
     TaskOrder: TaskOrderPlugin { fn task_order(&self, _: &TaskReadOnlyItem<'_, '_>) -> i64 { 0 } }
     SubGroupOrder: SubGroupOrderPlugin {

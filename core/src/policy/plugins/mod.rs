@@ -15,9 +15,12 @@ mod resource_strategy_fit;
 mod network_topology_aware;
 mod nodegroup;
 mod usage;
+mod task_topology;
 mod conformance;
 mod pdb;
+mod budget_of_group;
 mod rescheduling;
+mod tdm;
 mod planned;
 
 use super::PluginSpec;
@@ -29,7 +32,7 @@ pub(super) const STANDARD: &[&PluginSpec] = &[
     &priority::SPEC,
     &drf::SPEC,
     &sla::SPEC,
-    &planned::TASK_TOPOLOGY,
+    &task_topology::SPEC,
     &proportion::SPEC,
     &capacity::SPEC,
     &overcommit::SPEC,
@@ -47,6 +50,6 @@ pub(super) const STANDARD: &[&PluginSpec] = &[
     &conformance::SPEC,
     &pdb::SPEC,
     &planned::CDP,
-    &planned::TDM,
+    &tdm::SPEC,
     &rescheduling::SPEC,
 ];

@@ -7,19 +7,6 @@ use crate::config::ArgumentKind::{Bool, Duration, Int, IntFrom, List, Map, Text}
 use crate::config::{ArgumentSpec, Gate, arg};
 use crate::policy::{PluginSpec, Support, Weight, Words};
 
-pub(super) const TASK_TOPOLOGY: PluginSpec = PluginSpec {
-    extra_gates: &[Gate::TaskOrder, Gate::NodeOrder],
-    arguments: &[arg("task-topology.weight", Int, "1", "factor of its node score")],
-    words: Words {
-        scores: &[("roles together or apart", Weight::Argument("task-topology.weight"))],
-        ..Words::NONE
-    },
-    ..PluginSpec::named(
-        "task-topology",
-        "roles of a job that want to be together, or apart, are placed so",
-    )
-};
-
 pub(super) const EXTENDER: PluginSpec = PluginSpec {
     extra_gates: &[
         Gate::Predicate,
@@ -109,38 +96,6 @@ pub(super) const CDP: PluginSpec = PluginSpec {
         "cdp",
         "a pod is not evicted before its volcano.sh/cooldown-time has passed; that holds with \
                   or without this plugin",
-    )
-};
-
-pub(super) const TDM: PluginSpec = PluginSpec {
-    extra_gates: &[
-        Gate::Predicate,
-        Gate::NodeOrder,
-        Gate::Preemptable,
-        Gate::Victim,
-        Gate::JobOrder,
-        Gate::JobPipelined,
-        Gate::JobStarving,
-    ],
-    arguments: &[
-        arg(
-            "tdm.revocable-zone.*",
-            Text,
-            "",
-            "hours in which that zone's nodes may be used, as `HH:MM-HH:MM`",
-        ),
-        arg("tdm.evict.period", Duration, "1m", "shortest time between two rounds of eviction"),
-    ],
-    words: Words {
-        job_order: Some("not preemptable"),
-        filter: Some("are not lent, or lent at this hour,"),
-        scores: &[("lent nodes", Weight::Fixed(1))],
-        victims: Some("they do not use lent nodes"),
-        ..Words::NONE
-    },
-    ..PluginSpec::named(
-        "tdm",
-        "nodes lent for part of the day are used in that time and emptied after it",
     )
 };
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::config::{Arguments, Gate, Gates};
-use crate::policy::{PluginConfig, Point, Points, Policies, Support};
+use crate::policy::{Clock, PluginConfig, Point, Points, Policies, Support};
 use crate::resource::ResourceNames;
 
 #[test]
@@ -49,7 +49,7 @@ fn named(spec: &'static PluginSpec) -> PluginConfig {
 fn every_plugin_can_be_built_and_asks_for_arguments_it_has() {
     for spec in Registry::standard().plugins() {
         let config = named(spec);
-        let built = config.build(&mut ResourceNames::default());
+        let built = config.build(&Clock::default(), &mut ResourceNames::default());
         assert_eq!(built.is_some(), spec.points != Points::NONE, "{}", spec.name);
         if built.is_none() {
             // What cdp promises always holds: nobody has to ask it.
@@ -69,7 +69,9 @@ fn a_plugin_is_asked_at_points_its_spec_lists_and_at_no_other() {
         for gate in Gate::ALL {
             config.gates.open(gate);
         }
-        let Some(plugin) = config.build(&mut ResourceNames::default()) else { continue };
+        let Some(plugin) = config.build(&Clock::default(), &mut ResourceNames::default()) else {
+            continue;
+        };
         let mut policies = Policies::default();
         policies.add((0, spec.name), plugin, config.open_gates());
         for &point in Point::ALL {

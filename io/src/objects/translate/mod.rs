@@ -12,6 +12,8 @@ pub(super) mod images;
 pub(super) mod hierarchy;
 pub(super) mod nodegroup;
 mod strategy;
+pub(super) mod group_budget;
+pub(super) mod role_topology;
 
 use muster_core::delta::{ClusterDelta, ObjectRef, Ownership};
 use muster_core::ids::ObjectKey;

@@ -111,8 +111,28 @@ impl Translate for Pod {
             found.push(format!("has a {PREEMPTABLE} that is no boolean and counts as false"));
         }
         found.extend(strategy::complaint(&self.metadata));
+        if let Some(text) = self.metadata.annotations.get(REVOCABLE_ZONE)
+            && text != EVERY_ZONE
+        {
+            found.push(format!(
+                "has an annotation {REVOCABLE_ZONE} that is not {EVERY_ZONE:?} and lets it use no lent node"
+            ));
+        }
         found
     }
+}
+
+/// Says that the pod may use lent nodes.
+const REVOCABLE_ZONE: &str = "volcano.sh/revocable-zone";
+
+/// The only thing it can say: any zone will do.
+const EVERY_ZONE: &str = "*";
+
+/// May the pod use lent nodes? One that says it makes way may, unless it says otherwise.
+fn borrows(metadata: &Metadata) -> bool {
+    let zone = metadata.annotations.get(REVOCABLE_ZONE).map(|zone| zone == EVERY_ZONE);
+    let makes_way = || metadata.annotations.get(PREEMPTABLE).and_then(|text| parse_bool(text));
+    zone.or_else(makes_way).unwrap_or(false)
 }
 
 /// How long the pod must be left alone once it runs.
@@ -242,6 +262,7 @@ fn constraints(about: &About<'_>, pod: &Pod) -> Result<Constraints, TranslateErr
         unasked: request::unasked(about, &pod.spec)?,
         limits: request::limits(about, &pod.spec)?,
         strategy: strategy::wish(&pod.metadata),
+        borrows: borrows(&pod.metadata),
     })
 }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::config::ArgumentValue::{self, Bool, Float, Int, Map, Text};
 use crate::config::{Arguments, Gates};
 use crate::delta::PodFacts;
+use crate::policy::Clock;
 use crate::policy::testing::{Bed, amounts, config, plugin};
 
 fn arguments(entries: Vec<(&str, ArgumentValue)>) -> Arguments {
@@ -69,7 +70,12 @@ fn the_exact_name_counts_before_the_longest_beginning() {
         ])),
     )]);
     let (gates, arguments) = (Gates::default(), SPEC.values(&given));
-    let plugin = StrategyFit::build(&mut Setup { gates, arguments, names: &mut names });
+    let plugin = StrategyFit::build(&mut Setup {
+        gates,
+        arguments,
+        clock: &Clock::default(),
+        names: &mut names,
+    });
     assert_eq!(plugin.term(gpu, &names), Some(MeanTerm { weight: 4, packing: Packing::Least }));
     assert_eq!(plugin.term(other, &names), Some(MeanTerm { weight: 3, packing: Packing::Most }));
     assert_eq!(plugin.term(far, &names), None);
