@@ -16,10 +16,15 @@ const MODULE: &str = "volcano.sh/volcano";
 /// Its version.
 pub(crate) const VERSION: &str = "v1.15.1";
 /// The Go module with the types of Volcano's objects. Volcano's own module takes it from a folder
-/// that is not among its files, so the version is chosen here: one that has every type in use.
+/// that is not among its files, so the version is chosen here: the newest that proxies have.
 const TYPES: &str = "volcano.sh/apis";
 /// Its version.
-pub(crate) const TYPES_VERSION: &str = "v1.14.0";
+const TYPES_VERSION: &str = "v1.14.0";
+/// What that version lacks of what Volcano uses: a file, and the one name it has to declare.
+const LATER: (&str, &str) = (
+    "pkg/apis/scheduling/v1beta1/later.go",
+    "package v1beta1\n\nconst QueueAllocationGateKey = GroupName + \"/queue-allocation-gate\"\n",
+);
 /// Volcano's chart, from the root of the module.
 const CHART: &str = "installer/helm/chart/volcano";
 /// No debug information.
@@ -45,7 +50,7 @@ impl Programs {
             tool.find()?;
         }
         let home = cache().join("volcano").join(VERSION);
-        let module = module()?;
+        let module = downloaded(MODULE, VERSION)?;
         let versions = versions(&home, &module)?;
         let programs = Self { home, module, versions };
         let mut packages = vec!["controller-manager", "webhook-manager", "cli"];
@@ -108,24 +113,24 @@ impl Programs {
     }
 }
 
-/// The file with the versions the module is built with: its own, and that of the types.
+/// The file with the versions the module is built with: its own, and our copy of the types.
 fn versions(home: &Path, module: &Path) -> Result<PathBuf, SuitesError> {
     let folder = home.join("versions");
     let file = folder.join("go.mod");
     if file.is_file() {
         return Ok(file);
     }
+    let types = home.join("types");
+    copy_folder(&downloaded(TYPES, TYPES_VERSION)?, &types)?;
+    let later = types.join(LATER.0);
+    fs::write(&later, LATER.1).map_err(SuitesError::file(&later))?;
     fs::create_dir_all(&folder).map_err(SuitesError::file(&folder))?;
     let partial = folder.join("partial");
-    for (name, to) in [("go.sum", folder.join("go.sum")), ("go.mod", partial.clone())] {
-        // The module's own are read-only, and a copy of a file is as the file is.
-        let path = module.join(name);
-        let text = fs::read(&path).map_err(SuitesError::file(&path))?;
-        fs::write(&to, text).map_err(SuitesError::file(&to))?;
-    }
+    copy(&module.join("go.sum"), &folder.join("go.sum"))?;
+    copy(&module.join("go.mod"), &partial)?;
     let edited = Command::new("go")
-        .args(["mod", "edit", &format!("-dropreplace={TYPES}")])
-        .arg(format!("-require={TYPES}@{TYPES_VERSION}"))
+        .args(["mod", "edit", &format!("-require={TYPES}@{TYPES_VERSION}")])
+        .arg(format!("-replace={TYPES}={}", types.display()))
         .arg(&partial)
         .status();
     if !edited.is_ok_and(|status| status.success()) {
@@ -135,9 +140,27 @@ fn versions(home: &Path, module: &Path) -> Result<PathBuf, SuitesError> {
     Ok(file)
 }
 
-/// The folder with the module's files; downloads them if they are not there.
-fn module() -> Result<PathBuf, SuitesError> {
-    let module = format!("{MODULE}@{VERSION}");
+/// Copies the files of a folder, and of those in it, so that they can be changed.
+fn copy_folder(from: &Path, to: &Path) -> Result<(), SuitesError> {
+    fs::create_dir_all(to).map_err(SuitesError::file(to))?;
+    for entry in fs::read_dir(from).map_err(SuitesError::file(from))? {
+        let path = entry.map_err(SuitesError::file(from))?.path();
+        let Some(name) = path.file_name() else { continue };
+        let place = to.join(name);
+        if path.is_dir() { copy_folder(&path, &place)? } else { copy(&path, &place)? }
+    }
+    Ok(())
+}
+
+/// Copies what is in a file; that it is read-only in Go's cache is left behind.
+fn copy(from: &Path, to: &Path) -> Result<(), SuitesError> {
+    let text = fs::read(from).map_err(SuitesError::file(from))?;
+    fs::write(to, text).map_err(SuitesError::file(to))
+}
+
+/// The folder with a module's files; downloads them if they are not there.
+fn downloaded(module: &str, version: &str) -> Result<PathBuf, SuitesError> {
+    let module = format!("{module}@{version}");
     let output = Command::new("go")
         .args(["mod", "download", "-json", &module])
         .current_dir(std::env::temp_dir())
