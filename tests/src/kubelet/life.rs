@@ -16,6 +16,10 @@ use super::node::Manner;
 
 /// What a machine takes to start a container whose image it has, and to stop one that listens.
 const MOMENT: Duration = Duration::from_millis(500);
+/// Images every machine has.
+const SMALL_IMAGES: [&str; 2] = ["busybox", "nginx"];
+/// What a machine takes to get another. Those that watch a job see it wait meanwhile.
+const PULL: Duration = Duration::from_secs(5);
 /// Pause between two looks at claims that are not bound.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Pause before a call is made again that failed.
@@ -62,7 +66,7 @@ impl Player {
             sleep(LOOK_AGAIN).await;
         }
         if self.manner == Manner::Machine {
-            sleep(MOMENT).await;
+            sleep(MOMENT + self.pull()).await;
         }
         let containers = slot.insert(Containers::start(&self.pod, self.manner == Manner::Kwok));
         loop {
@@ -74,6 +78,14 @@ impl Player {
             }
             containers.advance(Instant::now());
         }
+    }
+
+    /// How long it takes until all images are there.
+    fn pull(&self) -> Duration {
+        let containers = self.pod.spec.iter().flat_map(|spec| &spec.containers);
+        let images = containers.filter_map(|container| container.image.as_deref());
+        let small = |image: &str| SMALL_IMAGES.iter().any(|name| image.starts_with(name));
+        if images.into_iter().all(small) { Duration::ZERO } else { PULL }
     }
 
     /// A pod is not started before its volumes can be mounted.
