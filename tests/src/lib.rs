@@ -11,6 +11,7 @@ pub mod storm;
 pub mod source;
 pub mod page;
 pub mod control_plane;
+pub mod kubelet;
 pub mod process;
 pub mod faulty;
 pub mod chart;

@@ -1,7 +1,9 @@
-//! Our definitions of PodGroup, Queue and HyperNode, installed as the chart installs them.
+//! Our definitions of PodGroup, Queue and HyperNode, installed as the chart installs them, or those
+//! of somebody else.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceSubresourceStatus, CustomResourceSubresources,
@@ -24,14 +26,13 @@ const KIND: &str = "PodGroup";
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Installs them and waits until their objects can be used.
-pub(super) async fn install(client: Client, pod_group: PodGroupDefinition) {
+pub(super) async fn install(client: Client, definitions: &[CustomResourceDefinition]) {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let definitions = definitions(pod_group);
-    for definition in &definitions {
+    for definition in definitions {
         let created = api.create(&PostParams::default(), definition).await;
         created.unwrap_or_else(|error| panic!("{:?}: {error}", definition.metadata.name));
     }
-    for definition in &definitions {
+    for definition in definitions {
         served(&client, definition).await;
     }
 }
@@ -56,13 +57,11 @@ pub(super) async fn redefine(client: Client, pod_group: PodGroupDefinition) {
 }
 
 /// Our definitions, from the chart; PodGroup's as asked for.
-fn definitions(pod_group: PodGroupDefinition) -> Vec<CustomResourceDefinition> {
+pub(super) fn definitions(pod_group: PodGroupDefinition) -> Vec<CustomResourceDefinition> {
     let paths = files(&["yaml"]).filter(|path| path.starts_with(Path::new(FOLDER)));
     paths
         .map(|path| {
-            let definition = serde_saphyr::from_str(&read(&path));
-            let mut definition: CustomResourceDefinition =
-                definition.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let mut definition = parsed(&path, &read(&path));
             let apart = pod_group == PodGroupDefinition::StatusApart;
             if apart && definition.spec.names.kind == KIND {
                 set_status_apart(&mut definition);
@@ -70,6 +69,27 @@ fn definitions(pod_group: PodGroupDefinition) -> Vec<CustomResourceDefinition> {
             definition
         })
         .collect()
+}
+
+/// The definitions in a folder, by name.
+pub(super) fn definitions_in(folder: &Path) -> Vec<CustomResourceDefinition> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| unreadable(folder, &error));
+    let paths =
+        entries.map(|entry| entry.unwrap_or_else(|error| unreadable(folder, &error)).path());
+    let is_definition = |path: &PathBuf| path.extension().is_some_and(|found| found == "yaml");
+    let mut paths: Vec<PathBuf> = paths.filter(is_definition).collect();
+    paths.sort();
+    let text =
+        |path: &Path| fs::read_to_string(path).unwrap_or_else(|error| unreadable(path, &error));
+    paths.iter().map(|path| parsed(path, &text(path))).collect()
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> ! {
+    panic!("{}: {error}", path.display())
+}
+
+fn parsed(path: &Path, text: &str) -> CustomResourceDefinition {
+    serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn set_status_apart(definition: &mut CustomResourceDefinition) {

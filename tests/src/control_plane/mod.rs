@@ -6,6 +6,7 @@
 //! or fail it if `MUSTER_REQUIRE_CLUSTER=1`. See `docs/operating/test-rig.md`.
 
 mod tool;
+mod go;
 mod keeper;
 mod access;
 mod etcd;
@@ -24,9 +25,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{OnceCell, Semaphore};
 
 pub use access::User;
+pub use go::{GoBuild, cache};
 pub use keeper::Server;
 pub use plane::{ControlPlane, Options, PodGroupDefinition};
 pub use space::{Space, TEST_LABEL, api_of};
+pub use start::free_port;
 pub use tool::{Tool, ToolError};
 
 /// Makes missing programs a failure.

@@ -17,6 +17,7 @@ use super::{crds, etcd};
 pub struct Options {
     pub(super) api_server_flags: Vec<String>,
     pub(super) pod_group: PodGroupDefinition,
+    pub(super) definitions: Vec<PathBuf>,
 }
 
 /// Whose definition of PodGroup is installed.
@@ -41,6 +42,13 @@ impl Options {
     #[must_use]
     pub fn pod_group(mut self, definition: PodGroupDefinition) -> Self {
         self.pod_group = definition;
+        self
+    }
+
+    /// The definitions in that folder instead of ours, together with those of other calls.
+    #[must_use]
+    pub fn definitions(mut self, folder: PathBuf) -> Self {
+        self.definitions.push(folder);
         self
     }
 
@@ -72,8 +80,13 @@ impl ControlPlane {
         let etcd = start::etcd(&mut place).await;
         let api_server = start::api_server(&mut place).await;
         let started = Self { api_server: Mutex::new(Some(api_server)), etcd, place };
-        let pod_group = started.place.options.pod_group;
-        crds::install(started.client(User::Admin).await, pod_group).await;
+        let options = &started.place.options;
+        let mut definitions: Vec<_> =
+            options.definitions.iter().flat_map(|folder| crds::definitions_in(folder)).collect();
+        if definitions.is_empty() {
+            definitions = crds::definitions(options.pod_group);
+        }
+        crds::install(started.client(User::Admin).await, &definitions).await;
         Ok(started)
     }
 
@@ -153,6 +166,18 @@ impl ControlPlane {
     /// `qps` is how many calls a second it allows itself.
     pub fn start_kube_scheduler(&self, qps: u32) -> Result<Server, ToolError> {
         start::kube_scheduler(&self.place, qps)
+    }
+
+    /// Starts Kubernetes' controllers: those that empty namespaces, take away what nobody owns any
+    /// more, bind claims to volumes and make the pods of Deployments.
+    pub fn start_controller_manager(&self) -> Result<Server, ToolError> {
+        start::controller_manager(&self.place)
+    }
+
+    /// A certificate for 127.0.0.1 that the API server made, and its key, for a server of one's own.
+    pub fn certificate(&self) -> [PathBuf; 2] {
+        let certificate = self.place.certificate();
+        [certificate.clone(), certificate.with_extension("key")]
     }
 
     /// Starts a program that ends with the control plane; what it says is kept under that name.

@@ -47,6 +47,11 @@ impl Place {
     pub(super) fn kubeconfig(&self, user: User) -> PathBuf {
         self.access.kubeconfig(user, self.port).expect("the folder can be written")
     }
+
+    /// The certificate the API server made for itself, with the one that signed it.
+    pub(super) fn certificate(&self) -> PathBuf {
+        self.keeper.folder().join(CERTIFICATES).join("apiserver.crt")
+    }
 }
 
 /// Why a server did not come up.
@@ -119,7 +124,7 @@ async fn try_api_server(place: &Place) -> Result<Server, Ended> {
 
 async fn api_server_is_ready(place: &Place) -> bool {
     // It makes its certificate first; without one there is no client.
-    if !place.keeper.folder().join(CERTIFICATES).join("apiserver.crt").exists() {
+    if !place.certificate().exists() {
         return false;
     }
     let Some(config) = access::try_config(&place.kubeconfig(User::Admin)).await else {
@@ -153,6 +158,26 @@ pub(super) fn kube_scheduler(place: &Place, qps: u32) -> Result<Server, ToolErro
                 .map(|flag| format!("{flag}={}", place.kubeconfig(User::Admin).display())),
         );
     Ok(start(place, Tool::KubeScheduler.name(), command))
+}
+
+/// Starts Kubernetes' controllers.
+pub(super) fn controller_manager(place: &Place) -> Result<Server, ToolError> {
+    let program = Tool::KubeControllerManager.find()?;
+    let folder = place.keeper.folder();
+    let access = place.kubeconfig(User::Admin);
+    let mut command = Command::new(program);
+    command
+        .args(
+            ["--kubeconfig", "--authentication-kubeconfig", "--authorization-kubeconfig"]
+                .map(|flag| format!("{flag}={}", access.display())),
+        )
+        .arg(format!("--root-ca-file={}", place.certificate().display()))
+        .arg(format!("--service-account-private-key-file={}", place.access.signing_key.display()))
+        .arg(format!("--cert-dir={}", folder.join("kube-controller-manager").display()))
+        .arg(format!("--secure-port={}", free_port()))
+        .args(["--bind-address=127.0.0.1", "--leader-elect=false"])
+        .args(["--kube-api-qps=200", "--kube-api-burst=400"]);
+    Ok(start(place, Tool::KubeControllerManager.name(), command))
 }
 
 fn start(place: &Place, name: &str, command: Command) -> Server {
@@ -189,7 +214,7 @@ fn port_was_taken(server: &Server) {
 
 /// A port nothing listens on, below those the system hands out to clients: a server that restarts
 /// finds its port free.
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     const FIRST: u32 = 20_000;
     const COUNT: u32 = 12_000;
     static NEXT: AtomicU32 = AtomicU32::new(0);

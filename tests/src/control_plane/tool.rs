@@ -4,14 +4,12 @@
 //! modules in `tests/control-plane/` and kept in the user's cache directory, by version.
 //! Test binaries that need the same program at the same time wait for one build.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Instant;
 
+use super::go::{self, GoBuild};
 use crate::source::root;
 
 /// Folder of ready programs.
@@ -24,6 +22,8 @@ pub enum Tool {
     Etcd,
     /// The API server.
     KubeApiServer,
+    /// Kubernetes' controllers: they empty namespaces and make pods of Deployments.
+    KubeControllerManager,
     /// Kubernetes' own scheduler.
     KubeScheduler,
     /// Renders the chart.
@@ -39,13 +39,13 @@ pub enum ToolError {
     )]
     NoGo {
         /// The program.
-        name: &'static str,
+        name: String,
     },
     /// The build failed; Go has said why.
     #[error("{name} could not be built from {module}; see Go's messages above")]
     Build {
         /// The program.
-        name: &'static str,
+        name: String,
         /// The module that lists it.
         module: String,
     },
@@ -65,6 +65,7 @@ impl Tool {
         match self {
             Self::Etcd => "etcd",
             Self::KubeApiServer => "kube-apiserver",
+            Self::KubeControllerManager => "kube-controller-manager",
             Self::KubeScheduler => "kube-scheduler",
             Self::Helm => "helm",
         }
@@ -75,6 +76,7 @@ impl Tool {
         match self {
             Self::Etcd => "go.etcd.io/etcd/server/v3",
             Self::KubeApiServer => "k8s.io/kubernetes/cmd/kube-apiserver",
+            Self::KubeControllerManager => "k8s.io/kubernetes/cmd/kube-controller-manager",
             Self::KubeScheduler => "k8s.io/kubernetes/cmd/kube-scheduler",
             Self::Helm => "helm.sh/helm/v4/cmd/helm",
         }
@@ -83,8 +85,8 @@ impl Tool {
     /// The folder of the Go module that lists it, from the root of the repository.
     fn module(self) -> &'static str {
         match self {
-            Self::Etcd | Self::KubeApiServer | Self::KubeScheduler => "tests/control-plane",
             Self::Helm => "tests/control-plane/helm",
+            _ => "tests/control-plane",
         }
     }
 
@@ -94,19 +96,15 @@ impl Tool {
             return Ok(ready);
         }
         let module = root().join(self.module());
-        let home = cache().join(version(&module));
-        let built = home.join(self.name());
-        if built.is_file() {
-            return Ok(built);
-        }
-        fs::create_dir_all(&home).map_err(|error| cache_error(&home, error))?;
-        let lock = home.join(format!("{}.lock", self.name()));
-        let guard = File::create(&lock).map_err(|error| cache_error(&lock, error))?;
-        guard.lock().map_err(|error| cache_error(&lock, error))?;
-        // Another test binary may have built it while this one waited.
-        if !built.is_file() {
-            self.build(&module, &built)?;
-        }
+        let built = go::cache().join("control-plane").join(version(&module)).join(self.name());
+        let build = GoBuild {
+            name: self.name(),
+            folder: &module,
+            verb: &["build"],
+            package: self.package(),
+            linker_flags: &linker_flags(&module),
+        };
+        build.kept_at(&built)?;
         Ok(built)
     }
 
@@ -114,32 +112,6 @@ impl Tool {
     fn ready(self) -> Option<PathBuf> {
         let path = PathBuf::from(std::env::var_os(ASSETS)?).join(self.name());
         path.is_file().then_some(path)
-    }
-
-    fn build(self, module: &Path, built: &Path) -> Result<(), ToolError> {
-        let name = self.name();
-        let has_go = Command::new("go").arg("version").stdout(Stdio::null()).status();
-        if !has_go.is_ok_and(|status| status.success()) {
-            return Err(ToolError::NoGo { name });
-        }
-        say(&format!("building {name} from source, once; this can take minutes"));
-        let begun = Instant::now();
-        // A build that is cut off must not leave half a program under its name.
-        let partial = built.with_extension("partial");
-        let status = Command::new("go")
-            .args(["build", "-trimpath", "-buildvcs=false", "-ldflags", &linker_flags(module)])
-            .arg("-o")
-            .args([partial.as_os_str(), self.package().as_ref()])
-            .current_dir(module)
-            .env("CGO_ENABLED", "0")
-            .stdout(Stdio::null())
-            .status();
-        if !status.is_ok_and(|status| status.success()) {
-            return Err(ToolError::Build { name, module: module.display().to_string() });
-        }
-        fs::rename(&partial, built).map_err(|error| cache_error(built, error))?;
-        say(&format!("{name} was built in {} s: {}", begun.elapsed().as_secs(), built.display()));
-        Ok(())
     }
 }
 
@@ -149,18 +121,8 @@ pub(super) fn say(text: &str) {
     let _ = writeln!(io::stderr(), "control plane: {text}");
 }
 
-fn cache_error(path: &Path, source: io::Error) -> ToolError {
+pub(super) fn cache_error(path: &Path, source: io::Error) -> ToolError {
     ToolError::Cache { path: path.display().to_string(), source }
-}
-
-/// The folder below which programs are kept.
-fn cache() -> PathBuf {
-    let set = |name: &str| std::env::var_os(name).filter(|value: &OsString| !value.is_empty());
-    let base = set("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".cache")))
-        .unwrap_or_else(std::env::temp_dir);
-    base.join("muster").join("control-plane")
 }
 
 fn module_file(module: &Path, name: &str) -> String {
@@ -209,7 +171,13 @@ mod tests {
 
     #[test]
     fn every_program_is_listed_as_a_tool_of_its_module() {
-        for tool in [Tool::Etcd, Tool::KubeApiServer, Tool::KubeScheduler, Tool::Helm] {
+        for tool in [
+            Tool::Etcd,
+            Tool::KubeApiServer,
+            Tool::KubeControllerManager,
+            Tool::KubeScheduler,
+            Tool::Helm,
+        ] {
             let text = module_file(&root().join(tool.module()), "go.mod");
             let (_, tools) = text.split_once("\ntool ").expect("the module lists tools");
             let (tools, _) = tools.split_once("\n\n").expect("the list ends");

@@ -36,6 +36,7 @@ mod status;
 
 // The program on a real API server.
 mod control_plane;
+mod kubelets;
 mod definitions;
 mod chart;
 mod cluster_gangs;
