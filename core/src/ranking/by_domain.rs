@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::node_ranking::{grade_of, rank_of, score_of};
+use super::rank::{grade_of, rank_of, score_of};
 use super::tournament::{CLOSED, Tournament};
 use crate::class::Class;
 use crate::policy::Policies;

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::node_ranking::{Grade, grade_of, rank_of, score_of};
+use super::rank::{Grade, grade_of, rank_of, score_of};
 use super::tournament::{CLOSED, Tournament};
 use crate::kernel::fit::Fit;
 use crate::ranking::TopologyView;

@@ -6,6 +6,7 @@ mod cells;
 mod by_domain;
 mod topology_counts;
 mod topology_view;
+mod rank;
 mod node_ranking;
 mod rankings;
 

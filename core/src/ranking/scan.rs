@@ -5,7 +5,8 @@
 
 use std::cmp::Reverse;
 
-use super::node_ranking::{Grade, Preference, Rules, grade_of, rank_of, score_of};
+use super::node_ranking::Rules;
+use super::rank::{Grade, Preference, grade_of, rank_of, score_of};
 use super::tournament::CLOSED;
 use crate::class::Class;
 use crate::kernel::fit::{self, Fit};

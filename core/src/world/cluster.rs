@@ -10,8 +10,8 @@ use super::cluster_facts::Images;
 use super::domain::{DomainIndex, DomainTotals};
 use super::domain_tree::DomainView;
 use super::groups::NodeGroups;
-use super::load::NodeLoads;
 use super::lending::Lending;
+use super::load::NodeLoads;
 use super::reservation::Reservations;
 use super::rounds::Rounds;
 use super::rows::{

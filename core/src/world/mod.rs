@@ -66,8 +66,8 @@ pub(crate) use label_index::{LabelIndex, has_labels, label_value};
 pub(crate) use ledger::{
     BulkKey, BulkNodes, BulkPlace, clear_usage, holds_of_group, place_domains,
 };
-pub use load::{NodeLoad, NodeLoads, Unmeasured, WHOLE_LOAD, load_share};
 pub use lending::Lending;
+pub use load::{NodeLoad, NodeLoads, Unmeasured, WHOLE_LOAD, load_share};
 pub use names::Names;
 pub(crate) use node::is_vacant;
 pub use node::{
