@@ -126,9 +126,10 @@ impl Outside {
                 self.change(&pod, &uid, |pod| pod.annotated = reservation)
             }
             // Claims, statuses of queues and conditions of pods are no part of this world.
-            Intent::FixClaim { .. } | Intent::QueueStatus { .. } | Intent::Unscheduled { .. } => {
-                None
-            }
+            Intent::FixClaim { .. }
+            | Intent::QueueStatus { .. }
+            | Intent::ShardStatus { .. }
+            | Intent::Unscheduled { .. } => None,
             Intent::GroupStatus { group, phase, report } => {
                 let facts = self.groups.get_mut(&group)?;
                 facts.phase = Some(phase);

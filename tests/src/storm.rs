@@ -212,7 +212,10 @@ impl Storm {
                 self.tell_now(event);
             }
             // Claims, statuses of queues and conditions of pods are no part of this world.
-            Intent::FixClaim { .. } | Intent::QueueStatus { .. } | Intent::Unscheduled { .. } => {}
+            Intent::FixClaim { .. }
+            | Intent::QueueStatus { .. }
+            | Intent::ShardStatus { .. }
+            | Intent::Unscheduled { .. } => {}
         }
     }
 

@@ -343,7 +343,7 @@ impl Policies {
 
     /// Which queues are compared when one takes from another, by the plugin that divides.
     pub fn levels_compared(&self) -> usize {
-        self.at.apportion.iter().next().map_or(usize::MAX, |policy| policy.levels_compared())
+        self.at.apportion.iter().next().map_or(usize::MAX, super::ApportionPlugin::levels_compared)
     }
 
     /// Admission: a rejection ends it with its reason, a permit ends it at its tier, silence agrees.

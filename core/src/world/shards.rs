@@ -28,7 +28,7 @@ pub enum NodeShare {
 #[derive(Debug, Default, Resource)]
 pub(crate) struct Shards {
     setting: Option<Sharding>,
-    shards: BTreeMap<Name, NodeShardFacts>,
+    known: BTreeMap<Name, NodeShardFacts>,
     /// Nodes of our shard that no other scheduler uses.
     usable: BTreeSet<Name>,
     /// What was last written of our shard, until the object is seen again.
@@ -54,13 +54,13 @@ impl Shards {
     /// Replaces what is known of a shard.
     pub(crate) fn set(&mut self, facts: NodeShardFacts) {
         self.forget_written(&facts.name);
-        self.shards.insert(facts.name.clone(), facts);
+        self.known.insert(facts.name.clone(), facts);
     }
 
     /// Forgets a shard.
     pub(crate) fn remove(&mut self, name: &Name) {
         self.forget_written(name);
-        self.shards.remove(name);
+        self.known.remove(name);
     }
 
     fn forget_written(&mut self, name: &Name) {
@@ -73,9 +73,9 @@ impl Shards {
     pub(crate) fn settle(&mut self) {
         self.usable.clear();
         let Some(setting) = &self.setting else { return };
-        let Some(own) = self.shards.get(&setting.shard) else { return };
+        let Some(own) = self.known.get(&setting.shard) else { return };
         self.usable.extend(own.desired.iter().cloned());
-        for other in self.shards.values().filter(|other| other.name != own.name) {
+        for other in self.known.values().filter(|other| other.name != own.name) {
             for node in &other.status.in_use {
                 self.usable.remove(node);
             }
@@ -96,7 +96,7 @@ impl Shards {
 
     /// The status our shard should have, if it has another and none was written since it was seen.
     pub(crate) fn report(&mut self) -> Option<(Name, ShardReport)> {
-        let own = self.shards.get(&self.setting.as_ref()?.shard)?;
+        let own = self.known.get(&self.setting.as_ref()?.shard)?;
         let in_use: Vec<Name> = self.usable.iter().cloned().collect();
         let to_add = own.desired.iter().filter(|node| !self.usable.contains(*node));
         // What is desired no longer is not used from the same moment on.

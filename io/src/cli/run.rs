@@ -132,13 +132,12 @@ struct AnswerArgs {
 
 /// Which nodes are ours, where several schedulers divide the cluster by `NodeShard` objects.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_field_names, reason = "named after the flags")]
 struct ShardingArgs {
-    /// Use the nodes of our NodeShard alone (hard), those of others as a last resort (soft), or all
+    /// Use the nodes of our shard (a `NodeShard`) alone (hard), those of others as a last resort (soft), or all
     /// (none) [default: sharding.mode of the configuration, or none]
     #[arg(long, value_name = "MODE", value_parser = sharding_mode)]
     scheduler_sharding_mode: Option<GivenMode>,
-    /// Name of our NodeShard [default: sharding.name of the configuration, or volcano]
+    /// Name of our `NodeShard` [default: sharding.name of the configuration, or volcano]
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     scheduler_sharding_name: Option<String>,
 }

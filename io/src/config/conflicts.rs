@@ -117,7 +117,9 @@ fn say_idle_inside(owner: &str, kind: ArgumentKind, value: &ArgumentValue, said:
             say_idle(owner, specs, given, said);
         }
         (ArgumentKind::List(kind), ArgumentValue::List(items)) => {
-            items.iter().for_each(|item| say_idle_inside(owner, *kind, item, said));
+            for item in items {
+                say_idle_inside(owner, *kind, item, said);
+            }
         }
         _ => {}
     }

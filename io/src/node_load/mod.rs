@@ -26,7 +26,7 @@ use crate::kube::loop_event::LoopEvent;
 use crate::metrics::Metrics;
 
 /// Longest wait for all answers of one reading.
-const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+const ANSWER_WITHIN: Duration = Duration::from_mins(1);
 
 /// What reading takes.
 pub(crate) struct LoadReader {

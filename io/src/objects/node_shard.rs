@@ -1,4 +1,5 @@
-//! Volcano's NodeShard (`shard.volcano.sh/v1alpha1`): which nodes one of several schedulers is to use.
+//! Volcano's `NodeShard` (`shard.volcano.sh/v1alpha1`): which nodes one of several schedulers is to
+//! use.
 
 use muster_core::delta::{ClusterDelta, NodeShardFacts, ObjectRef};
 use muster_core::ids::{Name, ObjectKey};

@@ -169,7 +169,7 @@ pub struct Volume {
     pub azure_disk: Option<InTreeSource>,
     /// Present when it is a disk of Google.
     pub gce_persistent_disk: Option<InTreeSource>,
-    /// Present when it is a disk of OpenStack.
+    /// Present when it is a disk of `OpenStack`.
     pub cinder: Option<InTreeSource>,
     /// Present when it is a disk of vSphere.
     pub vsphere_volume: Option<InTreeSource>,

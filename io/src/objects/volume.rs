@@ -42,7 +42,7 @@ pub struct PersistentVolumeSpec {
     pub azure_disk: Option<InTreeSource>,
     /// Present when it is a disk of Google.
     pub gce_persistent_disk: Option<InTreeSource>,
-    /// Present when it is a disk of OpenStack.
+    /// Present when it is a disk of `OpenStack`.
     pub cinder: Option<InTreeSource>,
     /// Present when it is a disk of vSphere.
     pub vsphere_volume: Option<InTreeSource>,

@@ -96,7 +96,7 @@ impl Tool {
             return Ok(ready);
         }
         let module = root().join(self.module());
-        let built = go::cache().join("control-plane").join(version(&module)).join(self.name());
+        let program = go::cache().join("control-plane").join(version(&module)).join(self.name());
         let build = GoBuild {
             name: self.name(),
             folder: &module,
@@ -104,8 +104,8 @@ impl Tool {
             package: self.package(),
             linker_flags: &linker_flags(&module),
         };
-        build.kept_at(&built)?;
-        Ok(built)
+        build.kept_at(&program)?;
+        Ok(program)
     }
 
     /// The program among the ready ones.

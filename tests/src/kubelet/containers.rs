@@ -135,9 +135,9 @@ impl Containers {
 impl Run {
     fn start(container: &Container, for_ever: bool) -> Self {
         let image = container.image.clone().unwrap_or_default();
-        let line = [&container.command, &container.args];
-        let line: Vec<&str> = line.into_iter().flatten().flatten().map(String::as_str).collect();
-        let mut life = life(&image, &line);
+        let words = [&container.command, &container.args];
+        let words: Vec<&str> = words.into_iter().flatten().flatten().map(String::as_str).collect();
+        let mut life = life(&image, &words);
         if for_ever {
             life = Life { ends: None, heeds_signals: true };
         }

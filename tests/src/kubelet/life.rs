@@ -106,14 +106,12 @@ impl Player {
 
     /// Ends what still runs, and takes the pod away.
     async fn end(&self, containers: Option<Containers>, grace: Duration) {
-        if let Some(mut containers) = containers {
-            if !containers.are_done() {
-                let moment = if self.manner == Manner::Kwok { Duration::ZERO } else { MOMENT };
-                let heeds = containers.heed_signals();
-                sleep(if heeds { moment.min(grace) } else { grace }).await;
-                containers.stop();
-                self.write(&containers).await;
-            }
+        if let Some(mut containers) = containers.filter(|containers| !containers.are_done()) {
+            let moment = if self.manner == Manner::Kwok { Duration::ZERO } else { MOMENT };
+            let heeds = containers.heed_signals();
+            sleep(if heeds { moment.min(grace) } else { grace }).await;
+            containers.stop();
+            self.write(&containers).await;
         }
         let uid = self.pod.metadata.uid.clone();
         let only_this = Preconditions { uid, resource_version: None };

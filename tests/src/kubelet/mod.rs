@@ -10,7 +10,7 @@ mod containers;
 mod life;
 mod node;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -25,7 +25,7 @@ pub use node::{Manner, NodeShape};
 type Grace = Option<Duration>;
 
 /// The pods that are played, by uid: whoever plays one listens here for its end.
-type Played = HashMap<String, watch::Sender<Grace>>;
+type Played = BTreeMap<String, watch::Sender<Grace>>;
 
 /// Kubelets of several nodes.
 #[derive(Clone)]
@@ -63,7 +63,7 @@ async fn play(client: &Client, shapes: &[NodeShape]) {
             Ok(watcher::Event::Delete(pod)) => {
                 played.remove(&pod.metadata.uid.unwrap_or_default());
             }
-            // The watch begins anew by itself.
+            // The watch begins again by itself.
             Ok(watcher::Event::Init | watcher::Event::InitDone) | Err(_) => {}
         }
     }

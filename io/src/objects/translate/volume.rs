@@ -12,7 +12,7 @@ use super::about::{About, pairs, parse_bool};
 use super::{OwnerRule, Translate, TranslateError, selector};
 use crate::objects::{
     CsiDriver, CsiNode, CsiStorageCapacity, ObjectKind, PersistentVolume, PersistentVolumeClaim,
-    Pod, ResourceMap, Scalar, StorageClass, TopologyTerm,
+    Pod, ResourceMap, Scalar, StorageClass, TopologyTerm, Volume,
 };
 
 /// A provisioner that makes nothing.
@@ -259,7 +259,7 @@ impl Translate for CsiStorageCapacity {
 
 /// Drivers that attach the volumes standing in a pod itself, one entry a volume, sorted.
 pub(in crate::objects) fn inline_drivers(pod: &Pod) -> Vec<Name> {
-    let drivers = pod.spec.volumes.iter().filter_map(|volume| volume.inline_driver());
+    let drivers = pod.spec.volumes.iter().filter_map(Volume::inline_driver);
     let mut drivers: Vec<Name> = drivers.map(Name::from).collect();
     drivers.sort();
     drivers

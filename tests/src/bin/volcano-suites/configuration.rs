@@ -1,4 +1,4 @@
-//! The scheduler's configuration: suites change a ConfigMap, the scheduler reads a file.
+//! The scheduler's configuration: suites change a `ConfigMap`, the scheduler reads a file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use serde_json::json;
 use crate::SuitesError;
 use crate::cluster::SYSTEM;
 
-/// Name of the ConfigMap in Volcano's CI.
+/// Name of the `ConfigMap` in Volcano's CI.
 const NAME: &str = "integration-scheduler-configmap";
 /// The entry with the configuration.
 const ENTRY: &str = "volcano-scheduler-ci.conf";
-/// Pause between two looks at the ConfigMap.
+/// Pause between two looks at the `ConfigMap`.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
-/// Makes the ConfigMap, and the file with the same text.
+/// Makes the `ConfigMap`, and the file with the same text.
 pub(crate) async fn create(
     client: &Client,
     folder: &Path,
@@ -27,7 +27,7 @@ pub(crate) async fn create(
 ) -> Result<PathBuf, SuitesError> {
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), SYSTEM);
     let object = json!({"metadata": {"name": NAME}, "data": {ENTRY: text}});
-    let object = serde_json::from_value(object).expect("it is a ConfigMap");
+    let object = serde_json::from_value(object).expect("it is a `ConfigMap`");
     let made = api.create(&PostParams::default(), &object).await;
     made.map_err(SuitesError::call("making the scheduler's ConfigMap"))?;
     let path = folder.join(ENTRY);
@@ -35,7 +35,7 @@ pub(crate) async fn create(
     Ok(path)
 }
 
-/// Keeps the file as the ConfigMap is, until it is dropped.
+/// Keeps the file as the `ConfigMap` is, until it is dropped.
 pub(crate) async fn follow(client: Client, path: PathBuf, mut text: String) {
     let api: Api<ConfigMap> = Api::namespaced(client, SYSTEM);
     loop {

@@ -1,5 +1,6 @@
 //! The result, for people and for machines.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -206,15 +207,16 @@ fn table(args: &Args, outcomes: &[Outcome]) -> String {
     for outcome in outcomes {
         let suite = outcome.suite.name;
         for problem in &outcome.problems {
-            text += &format!("{suite}: {problem}\n");
+            // A string takes whatever is written.
+            let _ = writeln!(text, "{suite}: {problem}");
         }
         for (state, word) in [(State::Failed, "failed"), (State::Skipped, "skipped")] {
             for case in outcome.of(state) {
-                text += &format!("{word}: {suite}: {}: {}\n", case.name, case.reason());
+                let _ = writeln!(text, "{word}: {suite}: {}: {}", case.name, case.reason());
             }
         }
         if let Some((cases, why)) = outcome.suite.left_out {
-            text += &format!("left out: {suite}: {cases}: {why}\n");
+            let _ = writeln!(text, "left out: {suite}: {cases}: {why}");
         }
     }
     text

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use facts::{
     DRIVER, HOST, Reach, ZONE, capacity, claim, claims_of, classes, has_storage, holds, in_zone,
-    label, one_of, reaches, volume, zone_name,
+    one_of, reaches, volume, zone_name,
 };
 use muster_core::delta::{
     AccessModes, BindingMode, CapacityTracking, ClaimFacts, ClaimOrigin, ClaimRef, ClaimState,

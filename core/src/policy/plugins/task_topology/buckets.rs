@@ -37,7 +37,7 @@ struct Bucket {
 /// The buckets of a job.
 pub(super) struct Buckets {
     relations: Relations,
-    buckets: Vec<Bucket>,
+    list: Vec<Bucket>,
     of: BTreeMap<Entity, usize>,
     /// Tasks of the largest one.
     largest: i64,
@@ -128,7 +128,7 @@ impl Buckets {
         let wish = job.spec.role_topology.as_deref()?;
         let roles: Vec<&Name> = job.counts().roles.iter().map(|role| &role.name).collect();
         let relations = Relations::of(wish, &roles);
-        let mut buckets = Self { relations, buckets: Vec::new(), of: BTreeMap::new(), largest: 1 };
+        let mut buckets = Self { relations, list: Vec::new(), of: BTreeMap::new(), largest: 1 };
         let tasks = job.members.0.iter().map(|&task| cluster.task(task));
         let concerned = tasks.filter(|task| {
             let waits = task.status().0 == TaskStatus::Pending && !task.traits.gated;
@@ -152,28 +152,28 @@ impl Buckets {
             };
             buckets.join(at, role, task);
         }
-        let largest = buckets.buckets.iter().map(|bucket| bucket.tasks.len()).max();
+        let largest = buckets.list.iter().map(|bucket| bucket.tasks.len()).max();
         buckets.largest = largest.unwrap_or(1) as i64;
         Some(buckets)
     }
 
     fn open(&mut self) -> usize {
-        self.buckets.push(Bucket::default());
-        self.buckets.len() - 1
+        self.list.push(Bucket::default());
+        self.list.len() - 1
     }
 
     /// The bucket a task of the role belongs to most, the smallest of several; none if it keeps away from
     /// all.
     fn choose(&self, role: usize) -> Option<usize> {
         let affinity = |bucket: &Bucket| self.relations.affinity(role, bucket);
-        let known = self.buckets.iter().enumerate();
+        let known = self.list.iter().enumerate();
         let best =
             known.max_by_key(|(at, bucket)| (affinity(bucket), Reverse(bucket.bulk), Reverse(*at)));
         best.filter(|(_, bucket)| affinity(bucket) >= 0).map(|(at, _)| at)
     }
 
     fn join(&mut self, at: usize, role: usize, task: &TaskReadOnlyItem<'_, '_>) {
-        let bucket = &mut self.buckets[at];
+        let bucket = &mut self.list[at];
         bucket.tasks.push(task.entity);
         *bucket.roles.entry(role).or_default() += 1;
         if seat(task).is_none() {
@@ -189,7 +189,7 @@ impl Buckets {
         let key = |task: &TaskReadOnlyItem<'_, '_>| {
             let at = *self.of.get(&task.entity)?;
             let rank = self.relations.rank[usize::from(task.membership.role)];
-            Some((Reverse(self.buckets[at].waiting), at, rank))
+            Some((Reverse(self.list[at].waiting), at, rank))
         };
         let keys: Vec<_> = tasks.iter().map(key).collect();
         let mut sorted: Vec<_> = keys.iter().flatten().collect();
@@ -217,7 +217,7 @@ impl Buckets {
         // What the task and so many others of the bucket ask for together.
         let mut sums = vec![cluster.task(task).request.amounts.clone()];
         let mut there: BTreeMap<u32, i64> = BTreeMap::new();
-        for &other in self.buckets[at].tasks.iter().filter(|&&other| other != task) {
+        for &other in self.list[at].tasks.iter().filter(|&&other| other != task) {
             let other = cluster.task(other);
             if let Some(node) = seat(&other) {
                 *there.entry(cluster.node(node).place.row).or_default() += 1;
