@@ -68,12 +68,12 @@ struct Hunt<'a> {
 }
 
 /// What was decided so far.
-struct Draft {
+struct PlanDraft {
     statement: Statement,
     victims: Vec<Entity>,
 }
 
-impl Draft {
+impl PlanDraft {
     fn mark(&self) -> (Checkpoint, usize) {
         (self.statement.checkpoint(), self.victims.len())
     }
@@ -88,7 +88,8 @@ impl Hunt<'_> {
     /// Places tasks until the job's minimum is covered; returns that and who has to go. Without success
     /// nothing is changed.
     fn attempt(&self, session: &mut Session<'_, '_>) -> Option<EvictionPlan> {
-        let mut draft = Draft { statement: Statement::new(self.action.name), victims: Vec::new() };
+        let mut draft =
+            PlanDraft { statement: Statement::new(self.action.name), victims: Vec::new() };
         let Domains { domains, mut trials } = self.domains(session, None);
         for domain in domains {
             let rows = rows_of(session, domain, None);
@@ -96,7 +97,7 @@ impl Hunt<'_> {
             let placed = self.place_parts(session, &mut draft, &mut pending, rows.as_deref());
             let some = draft.statement.checkpoint() > Checkpoint::START;
             if placed && some {
-                let Draft { statement, victims } = draft;
+                let PlanDraft { statement, victims } = draft;
                 return Some(EvictionPlan { statement, victims });
             }
             draft.return_to(session, (Checkpoint::START, 0));
@@ -112,7 +113,7 @@ impl Hunt<'_> {
     fn place_parts(
         &self,
         session: &mut Session<'_, '_>,
-        draft: &mut Draft,
+        draft: &mut PlanDraft,
         pending: &mut PendingTasks,
         rows: Rows<'_>,
     ) -> bool {
@@ -151,7 +152,7 @@ impl Hunt<'_> {
     fn place_subgroup(
         &self,
         session: &mut Session<'_, '_>,
-        draft: &mut Draft,
+        draft: &mut PlanDraft,
         part: &mut PendingPart,
         outer: Rows<'_>,
     ) -> bool {
@@ -177,7 +178,7 @@ impl Hunt<'_> {
     fn fill(
         &self,
         session: &mut Session<'_, '_>,
-        draft: &mut Draft,
+        draft: &mut PlanDraft,
         part: &mut PendingPart,
         rows: Rows<'_>,
     ) -> bool {

@@ -13,7 +13,7 @@ use crate::world::{JobReadOnlyItem, READY, SubGroup};
 
 /// What is placed at the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum PartStage {
     /// Sub-groups a policy lacks.
     Lacking,
     /// All others.
@@ -24,7 +24,7 @@ enum Stage {
 
 /// Gives the parts of a job their turns.
 pub(crate) struct PartOrder {
-    stage: Stage,
+    stage: PartStage,
     next: usize,
     /// Sub-groups each policy lacks.
     lacking: Vec<u32>,
@@ -48,7 +48,7 @@ impl PartOrder {
             let placed = part.subgroup.is_some_and(whole);
             part.standing = if placed { Standing::Placed } else { Standing::Open };
         }
-        Self { stage: Stage::Lacking, next: 0, lacking, moved: false }
+        Self { stage: PartStage::Lacking, next: 0, lacking, moved: false }
     }
 
     /// The part to be placed next; none when there is nothing left to try.
@@ -68,11 +68,11 @@ impl PartOrder {
             }
             self.next = 0;
             self.stage = match self.stage {
-                Stage::Lacking => Stage::Further,
-                Stage::Further => Stage::Beyond,
-                Stage::Beyond => {
+                PartStage::Lacking => PartStage::Further,
+                PartStage::Further => PartStage::Beyond,
+                PartStage::Beyond => {
                     self.call_late(parts)?;
-                    Stage::Lacking
+                    PartStage::Lacking
                 }
             };
         }
@@ -84,9 +84,11 @@ impl PartOrder {
             self.lacking[usize::from(policy)] > 0
         };
         let due = match self.stage {
-            Stage::Lacking => part.standing == Standing::Open && part.subgroup.is_some_and(lacks),
-            Stage::Further => part.standing == Standing::Open,
-            Stage::Beyond => part.standing == Standing::Placed && part.subgroup.is_some(),
+            PartStage::Lacking => {
+                part.standing == Standing::Open && part.subgroup.is_some_and(lacks)
+            }
+            PartStage::Further => part.standing == Standing::Open,
+            PartStage::Beyond => part.standing == Standing::Placed && part.subgroup.is_some(),
         };
         due && !part.is_done()
     }

@@ -369,7 +369,9 @@ mod tests {
         assert!(judge("g", None, 2).0);
         assert!(!judge("nobody", None, 2).0);
         assert_eq!(judge("g", Some("half-a"), 1), (true, "on n0, n1".to_owned()));
-        assert_eq!(judge("g", Some("half-b"), 1), (true, "on n2".to_owned()));
+        // The node is in no domain of tier 1.
+        assert_eq!(judge("g", Some("half-b"), 1), (false, "on n2".to_owned()));
+        assert!(judge("g", Some("half-b"), 2).0);
         let none = (false, "no pod of it is of sub-group half-c".to_owned());
         assert_eq!(judge("g", Some("half-c"), 1), none);
     }

@@ -61,14 +61,14 @@ pub(super) const SPEC: PluginSpec = PluginSpec {
 
 /// The plugin with its arguments.
 pub(in crate::policy) struct Tdm {
-    zones: Vec<Zone>,
+    zones: Vec<LentZone>,
     clock: WallClock,
     /// Milliseconds between two rounds of eviction of one job.
     period_ms: i64,
 }
 
 /// The hours of a zone, in milliseconds of the day.
-struct Zone {
+struct LentZone {
     name: Name,
     opens: i64,
     closes: i64,
@@ -79,7 +79,7 @@ const LENT: i64 = 100;
 
 const PREFIX: &str = "tdm.revocable-zone.";
 
-impl Zone {
+impl LentZone {
     fn is_open(&self, time: i64) -> bool {
         if self.opens < self.closes {
             (self.opens..self.closes).contains(&time)
@@ -90,7 +90,7 @@ impl Zone {
 }
 
 /// The zones of the arguments, by name.
-fn hours_of(arguments: Values<'_>) -> Result<Vec<Zone>, BadArgument> {
+fn hours_of(arguments: Values<'_>) -> Result<Vec<LentZone>, BadArgument> {
     let keys = arguments.all_given().iter().map(|entry| &entry.0);
     let zones = keys.filter_map(|key| Some((key, key.strip_prefix(PREFIX)?)));
     zones
@@ -102,7 +102,7 @@ fn hours_of(arguments: Values<'_>) -> Result<Vec<Zone>, BadArgument> {
                 key: key.clone(),
                 problem: format!("{text:?} are no hours; write for example \"22:00-06:30\""),
             })?;
-            Ok(Zone { name: name.into(), opens, closes })
+            Ok(LentZone { name: name.into(), opens, closes })
         })
         .collect()
 }
@@ -229,10 +229,13 @@ impl PreemptablePlugin for Tdm {
         }
         let mut left = Allowance::default();
         Ballot::filter(candidates, |task| {
-            let (status, node) = cluster.task(task).status();
+            let item = cluster.task(task);
+            let (status, node) = item.status();
             let own = node
                 .is_some_and(|node| cluster.node(node).rules.label(Symbol::LENT_ZONE).is_none());
-            status == TaskStatus::Running && own && left.take(cluster, task)
+            // Equal pods of one job would go for each other without end.
+            let other = item.membership.job != Some(evictor.job);
+            status == TaskStatus::Running && own && other && left.take(cluster, task)
         })
     }
 }

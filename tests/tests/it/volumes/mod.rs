@@ -265,7 +265,9 @@ impl Twin {
         }
         open.sort_by_key(|claim| {
             // The order of claims of one size follows what tells their wishes apart.
-            (claim.size, claim.class.clone(), claim.modes, claim.key.clone())
+            let users = self.pods.values().filter(|pod| claims_of(pod).any(|key| key == claim.key));
+            let is_shared = users.count() > 1;
+            (claim.size, claim.class.clone(), claim.modes, is_shared, claim.key.clone())
         });
         for claim in open {
             let gift = self.serve(claim, node, &gifts)?;
