@@ -20,7 +20,7 @@ mod shard;
 use std::fmt;
 
 pub use budget::{BudgetFacts, Share};
-pub use domain::{DomainFacts, DomainMember};
+pub use domain::{DomainFacts, DomainMember, TopologyFacts, TopologyLevel};
 pub use interpod::{
     Heed, HostPort, InterPodFacts, InterPodTerm, NamespaceFacts, PodSelector, Protocol,
     SelectorPart, Spread, Unmet,
@@ -32,12 +32,14 @@ pub use pod::{
     Toleration,
 };
 pub use podgroup::{
-    GroupBudget, GroupPhase, PodGroupFacts, RoleTopology, SubGroupPolicy, TierRef, TopologyMode,
-    TopologyWish,
+    GroupBudget, GroupPhase, GroupTree, LevelWish, PodGroupFacts, RoleTopology, SubGroupNode,
+    SubGroupPolicy, TierRef, TopologyMode, TopologyWish, WholeWhen,
 };
 pub use podset::{PodOwner, PodSetFacts, PodSetKind, PodSetRef};
 pub use priority_class::{PreemptionPolicy, PriorityClassFacts};
-pub use queue::{GroupLimits, NodeGroupFacts, QueueFacts, QuotaFacts};
+pub use queue::{
+    GroupLimits, NodeGroupFacts, OverQuotaTerms, OverQuotaWeights, QueueFacts, QuotaFacts,
+};
 pub use requirement::{NodeTerm, Operator, Requirement};
 pub use shard::NodeShardFacts;
 pub use volume::{
@@ -175,6 +177,8 @@ objects! {
     PriorityClass(PriorityClassFacts), name: Name, "PriorityClass ";
     /// A topology domain.
     Domain(DomainFacts boxed), name: Name, "HyperNode ";
+    /// A topology by labels of nodes.
+    Topology(TopologyFacts boxed), name: Name, "Topology ";
     /// A namespace.
     Namespace(NamespaceFacts), name: Name, "Namespace ";
     /// A volume.

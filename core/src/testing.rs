@@ -213,6 +213,7 @@ pub fn group(name: &str, min_member: u32) -> Built<PodGroupFacts> {
         subgroups: Vec::new(),
         phase: None,
         report: crate::status::GroupReport::default(),
+        tree: None,
     })
 }
 
@@ -262,6 +263,7 @@ pub fn queue(name: &str) -> Built<QueueFacts> {
         state: QueueState::Open,
         hierarchy: Vec::new(),
         node_groups: NodeGroupFacts::default(),
+        over_quota: None,
     })
 }
 

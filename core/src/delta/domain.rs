@@ -28,3 +28,22 @@ pub enum DomainMember {
     /// The domain of that name.
     Domain(Name),
 }
+
+/// A topology by the labels of nodes: nodes with equal values of a level's label, and of those above
+/// it, are one domain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopologyFacts {
+    /// Object name.
+    pub name: Name,
+    /// Its levels, the widest first.
+    pub levels: Vec<TopologyLevel>,
+}
+
+/// A level of a topology.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopologyLevel {
+    /// The label whose values tell its domains apart.
+    pub label: Name,
+    /// Another word for it in wishes.
+    pub alias: Option<Name>,
+}

@@ -41,6 +41,64 @@ pub struct PodGroupFacts {
     pub phase: Option<GroupPhase>,
     /// The rest of `status` as last written, so that a restart writes nothing again.
     pub report: GroupReport,
+    /// What KAI's PodGroups say beside; none for Volcano's.
+    pub tree: Option<Box<GroupTree>>,
+}
+
+/// A PodGroup of KAI's: its sub-groups form a tree, and it says itself how long it may be broken.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupTree {
+    /// Sub-groups, parents before their children.
+    pub subgroups: Vec<SubGroupNode>,
+    /// Top sub-groups that must be whole; none is all of them.
+    pub min_subgroups: Option<u32>,
+    /// Within which levels of a topology its pods go.
+    pub levels: Option<LevelWish>,
+    /// How long it may run without its minimum before it is evicted, in milliseconds; below zero is
+    /// for ever, none is as the scheduler is set.
+    pub staleness_grace_ms: Option<i64>,
+    /// How long it waits after its creation, and after it was evicted, before others make way for it.
+    pub preemption_delay_ms: i64,
+    /// When its minimum last started.
+    pub last_start: Option<TimeMs>,
+    /// Since when it has run without its minimum.
+    pub stale_since: Option<TimeMs>,
+    /// When it was last evicted.
+    pub last_eviction: Option<TimeMs>,
+}
+
+/// A sub-group in a tree of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubGroupNode {
+    /// Its name, which pods say in a label.
+    pub name: Name,
+    /// Index of the sub-group it is part of; none at the top.
+    pub parent: Option<u16>,
+    /// When it is whole.
+    pub whole: WholeWhen,
+    /// Within which levels of a topology its pods go.
+    pub levels: Option<LevelWish>,
+}
+
+/// What a sub-group needs to be whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WholeWhen {
+    /// So many pods that say they are its own: it has no sub-groups.
+    Pods(u32),
+    /// So many of its sub-groups; none is all of them.
+    SubGroups(Option<u32>),
+}
+
+/// Within which levels of a topology pods go: each level is the node label that tells its domains
+/// apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LevelWish {
+    /// Name of the topology.
+    pub topology: Name,
+    /// All in one domain of this level.
+    pub required: Option<Name>,
+    /// If possible, in one domain of this level.
+    pub preferred: Option<Name>,
 }
 
 /// How many pods of a group may be missing, by the group's own word.

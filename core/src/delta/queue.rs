@@ -34,6 +34,31 @@ pub struct QueueFacts {
     pub hierarchy: Vec<(Name, u32)>,
     /// What it says of groups of nodes.
     pub node_groups: NodeGroupFacts,
+    /// What KAI's queues say beside; none for Volcano's. Quotas are in `deserved` and limits in
+    /// `capability`: a resource that has none there is unlimited.
+    pub over_quota: Option<Box<OverQuotaTerms>>,
+}
+
+/// How a queue shares what is beyond quotas, and how long its pods are left alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OverQuotaTerms {
+    /// Weights for what is beyond quotas, in millionths.
+    pub weights: OverQuotaWeights,
+    /// `spec.preemptMinRuntime` in milliseconds.
+    pub preempt_min_runtime_ms: Option<i64>,
+    /// `spec.reclaimMinRuntime` in milliseconds.
+    pub reclaim_min_runtime_ms: Option<i64>,
+}
+
+/// A weight for each resource that KAI's queues share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OverQuotaWeights {
+    /// `spec.resources.cpu.overQuotaWeight`.
+    pub cpu: u64,
+    /// `spec.resources.memory.overQuotaWeight`.
+    pub memory: u64,
+    /// `spec.resources.gpu.overQuotaWeight`.
+    pub gpu: u64,
 }
 
 /// `spec.affinity` of a queue and its annotation `volcano.sh/nodegroup-resource-limits`.

@@ -5,7 +5,9 @@ use bevy_ecs::prelude::Component;
 
 use super::index::JobKey;
 use super::task::TaskStatus;
-use crate::delta::{GroupBudget, GroupPhase, RoleTopology, SubGroupPolicy, TopologyWish};
+use crate::delta::{
+    GroupBudget, GroupPhase, GroupTree, RoleTopology, SubGroupPolicy, TopologyWish,
+};
 use crate::ids::{Name, TimeMs};
 use crate::resource::{ResourceList, ResourceVec};
 use crate::status::GroupReport;
@@ -49,6 +51,8 @@ pub struct JobSpec {
     pub topology: Option<TopologyWish>,
     /// How its tasks form sub-groups.
     pub subgroups: Vec<SubGroupPolicy>,
+    /// Its tree of sub-groups and its own terms; none unless it is one of KAI's PodGroups.
+    pub tree: Option<Box<GroupTree>>,
     /// May its tasks be evicted for others, by the PodGroup's own word? One that says nothing may.
     pub preemptable: Option<bool>,
     /// How many of its tasks may be missing while lent nodes are cleared.
@@ -70,6 +74,7 @@ impl JobSpec {
             wait_ms: None,
             topology: None,
             subgroups: Vec::new(),
+            tree: None,
             preemptable: None,
             budget: None,
             role_topology: None,

@@ -3,7 +3,7 @@
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::Component;
 
-use crate::delta::NodeGroupFacts;
+use crate::delta::{NodeGroupFacts, OverQuotaTerms};
 use crate::ids::{Name, TimeMs};
 use crate::resource::{Dim, Limits, ResourceList, ResourceVec};
 use crate::status::QueueState;
@@ -46,6 +46,8 @@ pub struct QueueSpec {
     pub hierarchy: Vec<(Name, u32)>,
     /// What it says of groups of nodes.
     pub node_groups: NodeGroupFacts,
+    /// How it shares what is beyond quotas; none unless it is one of KAI's queues.
+    pub over_quota: Option<Box<OverQuotaTerms>>,
     /// Why the parent in force is not the one it names, as a sentence.
     pub fault: Option<String>,
 }
@@ -64,6 +66,7 @@ impl Default for QueueSpec {
             state: QueueState::Open,
             hierarchy: Vec::new(),
             node_groups: NodeGroupFacts::default(),
+            over_quota: None,
             fault: None,
         }
     }

@@ -153,6 +153,7 @@ impl Translate for PodGroup {
                 .collect::<Result<_, _>>()?,
             phase: phase(about, self.status.phase.as_deref())?,
             report: report(&self.status),
+            tree: None,
         }
         .into())
     }

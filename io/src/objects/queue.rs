@@ -125,6 +125,7 @@ impl Translate for Queue {
             state: state(about, self.status.state.as_deref())?,
             hierarchy: hierarchy::path(&self.metadata),
             node_groups: nodegroup::facts(self),
+            over_quota: None,
         }
         .into())
     }

@@ -10,7 +10,7 @@ use crate::class::Classes;
 use crate::cycle::Leadership;
 use crate::delta::{
     ClusterDelta, DomainFacts, Facts, NodeFacts, ObjectRef, PodGroupFacts, PriorityClassFacts,
-    QueueFacts,
+    QueueFacts, TopologyFacts,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::interpod::SelectorRegistry;
@@ -32,6 +32,7 @@ pub(super) struct Intake<'w, 's> {
     pub(super) interpod: ResMut<'w, SelectorRegistry>,
     pub(super) names: ResMut<'w, Names>,
     pub(super) priority_classes: ResMut<'w, Catalog<PriorityClassFacts>>,
+    pub(super) topologies: ResMut<'w, Catalog<TopologyFacts>>,
     pub(super) shards: ResMut<'w, Shards>,
     pub(super) quotas: ResMut<'w, Quotas>,
     pub(super) pod_sets: ResMut<'w, PodSets>,
@@ -45,6 +46,7 @@ pub(super) struct Intake<'w, 's> {
 /// Makes the catalogs, which are filled here and nowhere else.
 pub(super) fn init(world: &mut World) {
     world.init_resource::<Catalog<PriorityClassFacts>>();
+    world.init_resource::<Catalog<TopologyFacts>>();
 }
 
 /// Applies a batch in its order.
@@ -95,6 +97,10 @@ impl Intake<'_, '_> {
                 self.dirty.priorities = true;
             }
             Facts::Domain(facts) => self.domain(*facts),
+            Facts::Topology(facts) => {
+                self.topologies.set(*facts);
+                self.dirty.domains = true;
+            }
             Facts::Namespace(facts) => self.dirty.namespaces |= self.interpod.set_namespace(facts),
             Facts::Volume(facts) => self.volume(&facts.name.clone(), Some(*facts)),
             Facts::Claim(facts) => self.claim(&facts.key.clone(), Some(*facts)),
@@ -126,6 +132,10 @@ impl Intake<'_, '_> {
                 self.dirty.priorities |= self.priority_classes.remove(name).is_some();
             }
             ObjectRef::Domain(name) => self.domain_gone(name),
+            ObjectRef::Topology(name) => {
+                self.topologies.remove(name);
+                self.dirty.domains = true;
+            }
             ObjectRef::Namespace(name) => {
                 self.dirty.namespaces |= self.interpod.drop_namespace(name);
             }
@@ -236,6 +246,7 @@ impl Intake<'_, '_> {
         item.spec.min_quota = facts.min_resources.clone().unwrap_or_default();
         item.spec.wait_ms = facts.wait_ms;
         item.spec.topology.clone_from(&facts.topology);
+        item.spec.tree.clone_from(&facts.tree);
         item.set_role_minimums(&facts.min_task_member);
         self.cluster.settle(Some(job));
         if eases {
@@ -311,6 +322,7 @@ impl Intake<'_, '_> {
             state: facts.state,
             hierarchy: facts.hierarchy.clone(),
             node_groups: facts.node_groups.clone(),
+            over_quota: facts.over_quota.clone(),
             fault: None,
         };
         self.dirty.queues = true;
