@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::plugin::Plugin;
 use super::spec::{PluginSpec, Setup};
 use crate::config::{
-    ActionConfig, Arguments, Gate, Gates, PipelineConfig, Sharding, Tuning, Values, WallClock,
+    ActionConfig, Arguments, Dialect, Gate, Gates, PipelineConfig, Sharding, Tuning, Values,
+    WallClock,
 };
 use crate::resource::ResourceNames;
 
@@ -28,6 +29,15 @@ pub struct SchedulerConfig {
     pub sharding: Option<Sharding>,
     /// What clocks show where a plugin goes by the time of day.
     pub clock: Clock,
+    /// Whose file it is.
+    pub dialect: Dialect,
+}
+
+impl SchedulerConfig {
+    /// The plugin of that name, if it is in any tier.
+    pub fn plugin(&self, name: &str) -> Option<&PluginConfig> {
+        self.tiers.iter().flatten().find(|plugin| plugin.spec.name == name)
+    }
 }
 
 /// How times relate to the time of day.

@@ -10,7 +10,9 @@ use super::{
     Build, Clock, EvictPurpose, Evictor, Plugin, PluginConfig, PluginSpec, Policies, Registry,
     SchedulerConfig, Setup,
 };
-use crate::config::{ActionConfig, ArgumentValue, Arguments, Gates, PipelineConfig, Tuning};
+use crate::config::{
+    ActionConfig, ArgumentValue, Arguments, Dialect, Gates, PipelineConfig, Tuning,
+};
 use crate::delta::{
     BudgetFacts, ClusterDelta, GroupPhase, MeasuredUsage, NodeFacts, NodeLoadFacts, ObjectRef,
     PodFacts, PodGroupFacts, PodSetFacts, QueueFacts,
@@ -72,6 +74,7 @@ pub(crate) fn config(tier: Vec<PluginConfig>, actions: &[&str]) -> SchedulerConf
         pipeline: PipelineConfig::default(),
         sharding: None,
         clock: Clock::default(),
+        dialect: Dialect::Volcano,
     }
 }
 

@@ -12,7 +12,7 @@ use super::symbol::Symbol;
 use super::volume::Attachments;
 use crate::delta::TaintEffect;
 use crate::ids::Name;
-use crate::resource::{Lanes, ResourceVec, Tail};
+use crate::resource::{Dim, Lanes, ResourceVec, Tail};
 use crate::world::PodCounts;
 
 /// Name of a node, and whether the object is there: a node that pods name before it is seen, or
@@ -175,6 +175,27 @@ impl<'a> NodeColumns<'a> {
         attachments: &[],
         loads: &[],
     };
+
+    /// What a row offers of one resource.
+    pub fn offered(&self, row: usize, dim: Dim) -> i64 {
+        let of_tail = || self.tails[row].allocatable.get(dim);
+        dim.lane().map_or_else(of_tail, |lane| self.allocatable[row].0[lane])
+    }
+
+    /// The same of one resource as [`Self::future`] of all.
+    pub fn future_idle(&self, row: usize, dim: Dim) -> i64 {
+        match dim.lane() {
+            Some(lane) => {
+                let [idle, releasing, pipelined] =
+                    [self.idle, self.releasing, self.pipelined].map(|column| column[row].0[lane]);
+                idle + releasing - pipelined
+            }
+            None => {
+                let tails = &self.tails[row];
+                tails.idle.get(dim) + tails.releasing.get(dim) - tails.pipelined.get(dim)
+            }
+        }
+    }
 
     /// What a row has free or will have free, less what is held on it; may be below zero.
     pub fn future(&self, row: usize) -> ResourceVec {

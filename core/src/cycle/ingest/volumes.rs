@@ -275,6 +275,7 @@ mod tests {
             clock: crate::policy::Clock::default(),
             pipeline: PipelineConfig::default(),
             sharding: None,
+            dialect: crate::config::Dialect::Volcano,
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
         let mut scheduler = Scheduler::new(&config, Arc::new(pool));
