@@ -208,7 +208,7 @@ pub async fn make_gang(space: &Space<'_>, name: &str, members: usize, requests: 
     }
 }
 
-/// Where the pods of the test are whose name begins so; none for those that wait.
+/// Where the pods of the test are whose name begins so; `None` for those that wait.
 pub async fn places(space: &Space<'_>, prefix: &str) -> BTreeMap<String, Option<String>> {
     let list = pods(space).list(&ListParams::default()).await.expect("pods can be listed");
     let entries = list.items.into_iter().filter_map(|pod| {

@@ -11,7 +11,7 @@ use crate::world::Cluster;
 pub struct Evictor {
     /// The job that lacks room.
     pub job: Entity,
-    /// The task room is wanted for; none where it is the job as a whole.
+    /// The task room is wanted for; `None` where it is the job as a whole.
     pub task: Option<Entity>,
     /// Why.
     pub purpose: EvictPurpose,

@@ -57,7 +57,7 @@ pub(super) fn add_mean(
     }
 }
 
-/// The weighted part of one resource on one node; none if the node would be over.
+/// The weighted part of one resource on one node; `None` if the node would be over.
 fn part(nodes: &NodeColumns<'_>, row: usize, dim: Dim, asked: i64, term: MeanTerm) -> Option<i64> {
     let (whole, used) = match dim.lane() {
         Some(lane) => (nodes.allocatable[row].0[lane], nodes.used[row].0[lane]),

@@ -50,7 +50,7 @@ enum Why {
 /// Why a task is evicted, and for whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grounds {
-    /// The job that gets the room; none where the task is merely to go elsewhere.
+    /// The job that gets the room; `None` where the task is merely to go elsewhere.
     pub beneficiary: Option<ObjectKey>,
     /// Why, as a sentence.
     pub reason: String,

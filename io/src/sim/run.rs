@@ -105,7 +105,7 @@ pub struct RunResult {
     pub tally: Tally,
     /// Expectations in file order.
     pub expect: Vec<Verdict>,
-    /// Breaches of invariants; none if they were not checked.
+    /// Breaches of invariants; `None` if they were not checked.
     pub violations: Option<Vec<Violation>>,
     /// What the reader should know, one sentence each.
     pub warnings: Vec<String>,

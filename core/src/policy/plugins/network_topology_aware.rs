@@ -228,7 +228,7 @@ fn cluster_facts(cluster: &Cluster<'_, '_>, rows: &[u32]) -> Vec<Entity> {
     path.copied().filter(|&domain| contains(cluster, domain, rows)).collect()
 }
 
-/// The widest tier a wish allows; none if it is no constraint: a hard one without tier, as upstream.
+/// The widest tier a wish allows; `None` if it is no constraint: a hard one without tier, as upstream.
 /// A soft wish without tier, or with a name no domain carries, allows all. A hard one by such a name
 /// allows none: the job waits rather than being placed against its wish.
 fn highest_tier(cluster: &Cluster<'_, '_>, wish: &TopologyWish) -> Option<i64> {

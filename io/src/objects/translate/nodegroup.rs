@@ -24,7 +24,7 @@ pub(in crate::objects) fn facts(queue: &Queue) -> NodeGroupFacts {
     }
 }
 
-/// The limits; none if they cannot be read.
+/// The limits; `None` if they cannot be read.
 pub(in crate::objects) fn limits(queue: &Queue) -> Option<Vec<(Name, ResourceList)>> {
     let Some(text) = queue.metadata.annotations.get(LIMITS) else { return Some(Vec::new()) };
     let groups: BTreeMap<String, ResourceMap> = serde_json::from_str(text).ok()?;

@@ -12,7 +12,7 @@ const ANTI_AFFINITY: &str = "volcano.sh/task-topology-anti-affinity";
 /// Roles in the order they are placed in, with commas between.
 const ORDER: &str = "volcano.sh/task-topology-task-order";
 
-/// What the group says of its roles; none if it says nothing, or something that cannot be read.
+/// What the group says of its roles; `None` if it says nothing, or something that cannot be read.
 pub(in crate::objects) fn wish(metadata: &Metadata) -> Option<Box<RoleTopology>> {
     read(metadata).ok().filter(|wish| *wish != RoleTopology::default()).map(Box::new)
 }

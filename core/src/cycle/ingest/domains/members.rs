@@ -39,7 +39,7 @@ enum MemberTest {
 }
 
 impl MemberTest {
-    /// The test of a rule; none for members that are named.
+    /// The test of a rule; `None` for members that are named.
     fn of(world: &mut World, rule: &DomainMember) -> Result<Option<Self>, String> {
         match rule {
             DomainMember::Node(_) | DomainMember::Domain(_) => Ok(None),
@@ -150,7 +150,7 @@ fn row_of(world: &World, name: &Name) -> Option<u32> {
 /// Names shown before the rest is only counted.
 const SHOWN: usize = 3;
 
-/// That members of a kind are not there, in one sentence; none if all are.
+/// That members of a kind are not there, in one sentence; `None` if all are.
 pub(super) fn not_there(kind: &str, names: &[&Name]) -> Option<String> {
     let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("{name:?}")).collect();
     match names.len() {
