@@ -324,6 +324,9 @@ fn listen(args: &AnswerArgs) -> Vec<(SocketAddr, Topics)> {
 fn start_log(args: &RunArgs) -> Result<(), CliError> {
     let filter = EnvFilter::try_new(&args.log_level)
         .map_err(|error| CliError::Usage(format!("--log-level {:?}: {error}", args.log_level)))?;
+    // Kubernetes' client logs each request that fails, and every caller of ours says it as well.
+    let quiet = "kube_client::client::builder=off".parse().expect("a directive of the filter");
+    let filter = filter.add_directive(quiet);
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
