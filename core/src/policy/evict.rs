@@ -6,7 +6,7 @@ pub use crate::config::EvictPurpose;
 use crate::ids::TimeMs;
 use crate::world::Cluster;
 
-/// Who would get the room.
+/// Who would get the room: the preemptor, or the job of a queue that takes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evictor {
     /// The job that lacks room.

@@ -15,7 +15,7 @@ pub(super) struct MeanTerm {
     pub(super) packing: Packing,
 }
 
-/// Weights above this are a slip of the pen; the sum over all resources must fit.
+/// Weights above this are typing errors; the sum over all resources must fit.
 const WEIGHT_MAX: i64 = 1_000_000;
 /// The best score before its factor.
 const BEST: i64 = 100 * SCORE_SCALE;

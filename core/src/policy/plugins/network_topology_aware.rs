@@ -83,7 +83,7 @@ impl Topology {
     fn tier_weight(&self, tier: u64) -> i128 {
         let (mut weight, mut power, mut left) = (WHOLE, self.fading, tier.saturating_sub(1));
         while left > 0 {
-            // Beyond this size weights are a slip of the pen; they stay in order and in range.
+            // Beyond this size weights are typing errors; they stay in order and in range.
             if left % 2 == 1 {
                 weight = (weight * power / WHOLE).min(WHOLE * WHOLE);
             }

@@ -48,9 +48,7 @@ mod tests {
     use crate::objects::Metadata;
 
     fn queue(limits: &str) -> Queue {
-        let annotations = [(LIMITS.to_owned(), limits.to_owned())].into_iter().collect();
-        let metadata = Metadata { annotations, ..Metadata::default() };
-        Queue { metadata, ..Queue::default() }
+        Queue { metadata: Metadata::annotated(&[(LIMITS, limits)]), ..Queue::default() }
     }
 
     #[test]
