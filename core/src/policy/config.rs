@@ -25,7 +25,7 @@ pub struct SchedulerConfig {
     pub tuning: Tuning,
     /// How reservations are kept.
     pub pipeline: PipelineConfig,
-    /// Which nodes are ours; none if all are.
+    /// Which nodes are ours; `None` if all are.
     pub sharding: Option<Sharding>,
     /// What clocks show where a plugin goes by the time of day.
     pub clock: Clock,
@@ -79,7 +79,7 @@ impl PluginConfig {
         self.minds(gate) && self.gates.is_open(gate)
     }
 
-    /// The plugin; none if this version does not have it, or if there is nothing to ask it.
+    /// The plugin; `None` if this version does not have it, or if there is nothing to ask it.
     pub fn build(&self, clock: &Clock, names: &mut ResourceNames) -> Option<Arc<dyn Plugin>> {
         let build = self.spec.build?;
         Some(build(&mut Setup { gates: self.gates, arguments: self.values(), clock, names }))

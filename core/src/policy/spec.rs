@@ -30,7 +30,7 @@ pub struct PluginSpec {
     pub check: fn(Values<'_>) -> Result<(), BadArgument>,
     /// How a policy that names it is put into sentences.
     pub words: Words,
-    /// Makes the plugin; none where there is nothing to ask it.
+    /// Makes the plugin; `None` where there is nothing to ask it.
     pub build: Option<BuildFn>,
 }
 

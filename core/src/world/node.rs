@@ -359,7 +359,7 @@ impl ChangeLog {
         LogMark { epoch: self.epoch, read: self.rows.len() }
     }
 
-    /// Rows changed since the mark, repeats included; none if the mark is of another epoch.
+    /// Rows changed since the mark, repeats included; `None` if the mark is of another epoch.
     pub fn since(&self, mark: LogMark) -> Option<&[u32]> {
         (mark.epoch == self.epoch).then(|| &self.rows[mark.read..])
     }

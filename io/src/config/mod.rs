@@ -93,6 +93,10 @@ impl Parsed {
 /// messages.
 pub fn parse(registry: &Registry, source_name: &str, text: &str) -> Result<Parsed, ConfigErrors> {
     let root = tree::read(text).map_err(|error| syntax_errors(source_name, &error))?;
+    if let Some((at, kind)) = object_kind(&root) {
+        let problem = Problem::KubernetesObject { kind: kind.to_owned() };
+        return Err(whole_file(source_name.to_owned(), at, problem));
+    }
     let registry = &registry.speaking(kai::dialect(&root));
     let mut reader = Reader::new(source_name, registry);
     let read = read_document(&mut reader, &root);
@@ -119,6 +123,17 @@ pub(crate) fn text_of(path: &Path) -> Result<String, ConfigErrors> {
 pub fn default_config() -> Parsed {
     parse(&Registry::standard(), "built-in configuration", DEFAULT_TEXT)
         .expect("the built-in text is valid, which a test checks")
+}
+
+/// What kind of object the document is, if it is one: people pass the ConfigMap that holds their
+/// configuration, and an error for each of its keys would tell them nothing.
+fn object_kind(root: &Node) -> Option<(Place, &str)> {
+    let Value::Map(entries) = &root.value else { return None };
+    let find = |key: &str| entries.iter().find(|entry| entry.key == key);
+    find("apiVersion")?;
+    let kind = find("kind")?;
+    let Value::Text(name) = &kind.node.value else { return None };
+    Some((kind.key_at, name))
 }
 
 fn read_document(reader: &mut Reader<'_>, root: &Node) -> (SchedulerConfig, Option<LoadSource>) {
