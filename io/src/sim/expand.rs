@@ -15,7 +15,7 @@ use crate::objects::{
     Node, NodeSpec, NodeStatus, Object, Queue, ResourceMap, Scalar, Taint,
 };
 
-pub(crate) use gang::{GROUP_NAME, Gang, RUN_FOR};
+pub(crate) use gang::{Gang, RUN_FOR};
 
 /// Pods a node takes where a NodeSet does not say: the kubelet's own default.
 const PODS_DEFAULT: &str = "110";

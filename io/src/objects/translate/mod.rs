@@ -4,7 +4,7 @@
 mod about;
 mod selector;
 mod pod;
-mod label;
+pub(super) mod label;
 mod interpod;
 mod request;
 mod volume;
@@ -12,6 +12,8 @@ pub(super) mod images;
 pub(super) mod hierarchy;
 pub(super) mod nodegroup;
 mod strategy;
+mod kai_pod;
+pub(super) mod group_tree;
 pub(super) mod group_budget;
 pub(super) mod role_topology;
 
@@ -23,7 +25,7 @@ use crate::objects::{self, Object, ObjectKind};
 pub(super) use about::{
     About, PREEMPTABLE, annotation_or_label, member, pairs, parse_bool, preemptable,
 };
-pub(crate) use pod::{QUEUE_NAME, annotate, annotations, keep_reservation};
+pub(crate) use pod::{annotate, annotations, group_of, keep_reservation, queue_of};
 pub(super) use selector::{exact_labels, label_selector};
 pub(crate) use volume::{IS_DEFAULT, SELECTED_NODE};
 
@@ -35,9 +37,10 @@ pub struct OwnerRule {
 }
 
 impl OwnerRule {
-    /// In a simulation a pod is ours when it names nobody, `muster` or `volcano`.
+    /// In a simulation a pod is ours when it names nobody, `muster`, `volcano` or `kai-scheduler`.
     pub fn simulation() -> Self {
-        Self { names: vec!["muster".into(), "volcano".into()], unnamed: Ownership::Ours }
+        let names = ["muster", "volcano", kai_pod::SCHEDULER];
+        Self { names: names.map(Into::into).to_vec(), unnamed: Ownership::Ours }
     }
 
     /// On a real cluster exactly the pods that name one of these schedulers are ours.
@@ -151,3 +154,5 @@ pub fn gone(kind: ObjectKind, key: &ObjectKey) -> Option<ClusterDelta> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_kai;
