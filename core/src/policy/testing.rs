@@ -116,6 +116,24 @@ impl Bed {
         self.feed(ClusterDelta::from(facts))
     }
 
+    /// A node with labels.
+    pub(crate) fn labelled(
+        &mut self,
+        name: &str,
+        offer: &[(&str, i64)],
+        labels: &[(&str, &str)],
+    ) -> &mut Self {
+        self.node_with(name, offer, |node| {
+            node.labels =
+                labels.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+            node.labels.sort();
+        })
+    }
+
+    pub(crate) fn topology(&mut self, facts: impl Into<ClusterDelta>) -> &mut Self {
+        self.feed(facts.into())
+    }
+
     /// So much of a node's cpu and memory is in use, in thousandths of a percent, just now.
     pub(crate) fn load(&mut self, node: &str, shares: [i64; 2]) -> &mut Self {
         let (usage, measured) = (MeasuredUsage::Shares(shares), TimeMs(1_000));
@@ -194,6 +212,14 @@ impl Bed {
     /// A pod that is no more.
     pub(crate) fn gone(&mut self, pod: &str) -> &mut Self {
         self.feed(ClusterDelta::Gone(ObjectRef::Pod(ObjectKey::new("default", pod))))
+    }
+
+    pub(crate) fn node_gone(&mut self, node: &str) -> &mut Self {
+        self.feed(ClusterDelta::Gone(ObjectRef::Node(node.into())))
+    }
+
+    pub(crate) fn topology_gone(&mut self, name: &str) -> &mut Self {
+        self.feed(ClusterDelta::Gone(ObjectRef::Topology(name.into())))
     }
 
     /// Runs a cycle and counts what it decided.

@@ -131,7 +131,8 @@ pub(crate) fn is_vacant(node: EntityRef<'_>) -> bool {
     node.get::<Tenants>().is_none_or(|tenants| tenants.0 == 0)
 }
 
-/// The domains the node belongs to, closest first.
+/// The domains the node belongs to, closest first: those objects name, then those of each topology by
+/// labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
 pub struct DomainPath(pub Vec<Entity>);
 

@@ -225,7 +225,9 @@ fn cluster_facts(cluster: &Cluster<'_, '_>, rows: &[u32]) -> Vec<Entity> {
     };
     let node = cluster.columns().entities[first as usize];
     let path = cluster.node(node).domains.0.iter();
-    path.copied().filter(|&domain| contains(cluster, domain, rows)).collect()
+    // A topology by labels has tiers of its own, which are not those of wishes.
+    let ours = path.copied().filter(|&domain| cluster.domain(domain).spec.level.is_none());
+    ours.filter(|&domain| contains(cluster, domain, rows)).collect()
 }
 
 /// The widest tier a wish allows; `None` if it is no constraint: a hard one without tier, as upstream.

@@ -118,7 +118,7 @@ impl Cluster<'_, '_> {
     ) {
         self.write_assumed(places, Assumption::Allocated);
         self.used.0.add(asked);
-        if !self.tree.tiers.is_empty() {
+        if self.tree.has_domains() {
             self.place_in_domains(places, request);
         }
         if self.groups.inheritance.is_some() {
