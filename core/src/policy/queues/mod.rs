@@ -5,6 +5,7 @@
 
 mod ceiling;
 mod divide;
+mod fair_share;
 mod giving;
 mod kept;
 mod limit;
