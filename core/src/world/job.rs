@@ -70,6 +70,13 @@ pub(crate) fn priority_without_class(tree: Option<&GroupTree>) -> i32 {
 }
 
 impl JobSpec {
+    /// May others take its room, as KAI sees it: by its own word, else by its priority?
+    pub fn is_preemptible(&self) -> bool {
+        /// Priorities from here on are those of work that must not be interrupted.
+        const FIRM: i32 = 100;
+        self.preemptable.unwrap_or(self.priority < FIRM)
+    }
+
     /// A job nothing is known of but its queue.
     pub fn empty(queue: Entity) -> Self {
         Self {

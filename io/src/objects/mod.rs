@@ -41,7 +41,7 @@ macro_rules! kinds { ($with:ident) => { $with! {
                                kind "CSINode")
         CsiDriver             ("csidrivers.storage.k8s.io"         ["v1"]       Cluster    Optional
                                kind "CSIDriver")
-        CsiStorageCapacity    ("csistoragecapacities.storage.k8s.io" ["v1"]     Namespaced Optional
+        CsiStorageCapacity    ("csistoragecapacities.storage.k8s.io" ["v1", "v1beta1"] Namespaced Optional
                                kind "CSIStorageCapacity")
         Service               ("services"                          ["v1"]       Namespaced Optional)
         ReplicationController ("replicationcontrollers"            ["v1"]       Namespaced Optional)

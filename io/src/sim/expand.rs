@@ -37,7 +37,7 @@ impl ShortForm {
     /// Names of the short forms, as `kind` gives them.
     pub(crate) const KINDS: [&str; 4] = ["NodeSet", "QueueSpec", "Domain", "Gang"];
 
-    /// Reads the short form of that kind; none if the kind is none of theirs.
+    /// Reads the short form of that kind; `None` if the kind is none of theirs.
     pub(crate) fn read(
         kind: &str,
         mut map: Map<String, Value>,

@@ -15,7 +15,7 @@ use super::subgroups::subgroups_of;
 
 /// How one expectation came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct Judgement {
     /// The expectation on one line.
     pub assertion: String,
     /// Does it hold?
@@ -39,7 +39,7 @@ pub struct Tally {
 
 /// What an assertion is judged against.
 #[derive(Clone, Copy)]
-pub struct Scene<'a> {
+pub struct Evidence<'a> {
     /// The objects.
     pub books: &'a Books,
     /// Domains of these books.
@@ -55,29 +55,29 @@ pub struct Scene<'a> {
 type Finding = (bool, String);
 
 /// Judges one expectation.
-pub fn judge(expectation: &Expectation, scene: Scene<'_>) -> Verdict {
+pub fn judge(expectation: &Expectation, evidence: Evidence<'_>) -> Judgement {
     let (pass, got) = match &expectation.assertion {
-        Assertion::Bound(count) => pods_in(scene, count, "bound", PodStatus::is_bound),
+        Assertion::Bound(count) => pods_in(evidence, count, "bound", PodStatus::is_bound),
         Assertion::Pipelined(count) => {
-            pods_in(scene, count, "pipelined", |status| status == PodStatus::Pipelined)
+            pods_in(evidence, count, "pipelined", |status| status == PodStatus::Pipelined)
         }
         Assertion::Pending(count) => {
-            pods_in(scene, count, "pending", |status| status == PodStatus::Pending)
+            pods_in(evidence, count, "pending", |status| status == PodStatus::Pending)
         }
-        Assertion::Evicted { of, times } => evicted(scene, of, *times),
+        Assertion::Evicted { of, times } => evicted(evidence, of, *times),
         Assertion::SameDomain { gang, subgroup, tier } => {
-            same_domain(scene, gang, subgroup.as_deref(), *tier)
+            same_domain(evidence, gang, subgroup.as_deref(), *tier)
         }
-        Assertion::Phase { pod_group, is } => job_says(scene, pod_group, |job| {
+        Assertion::Phase { pod_group, is } => job_says(evidence, pod_group, |job| {
             (job.phase == *is, format!("phase {}", phase_text(job.phase)))
         }),
-        Assertion::Reason { gang, is } => job_says(scene, gang, |job| {
+        Assertion::Reason { gang, is } => job_says(evidence, gang, |job| {
             let message = job.message.as_ref().map_or(String::new(), |text| format!(": {text}"));
             let reason = job.reason.map_or("no reason", muster_core::verdict::Reason::as_str);
             (job.reason == Some(*is), format!("{reason}{message}"))
         }),
         Assertion::QuietAfter(cycle) => {
-            let last = scene.tally.last_decision;
+            let last = evidence.tally.last_decision;
             let got = match last {
                 0 => "no decision at all".to_owned(),
                 last => format!("last decision in cycle {last}"),
@@ -85,12 +85,12 @@ pub fn judge(expectation: &Expectation, scene: Scene<'_>) -> Verdict {
             (last <= *cycle, got)
         }
         Assertion::Queue { name, allocated, fair_share } => {
-            queue_has(scene, name, allocated, fair_share)
+            queue_has(evidence, name, allocated, fair_share)
         }
-        Assertion::Node { name, idle, releasing } => node_has(scene, name, idle, releasing),
+        Assertion::Node { name, idle, releasing } => node_has(evidence, name, idle, releasing),
         Assertion::Beyond(beyond) => (false, beyond.sentence().to_owned()),
     };
-    Verdict { assertion: expectation.text.clone(), pass, got }
+    Judgement { assertion: expectation.text.clone(), pass, got }
 }
 
 /// The gang or pod an expectation is about, if it is about one.
@@ -125,7 +125,7 @@ fn pods_of<'a>(books: &'a Books, of: &Subject) -> Vec<(&'a ObjectKey, &'a PodEnt
 }
 
 fn pods_in(
-    scene: Scene<'_>,
+    evidence: Evidence<'_>,
     count: &PodCount,
     word: &str,
     is_in: fn(PodStatus) -> bool,
@@ -133,7 +133,7 @@ fn pods_in(
     if let Some(beyond) = count.beyond {
         return (false, beyond.sentence().to_owned());
     }
-    let pods = pods_of(scene.books, &count.of);
+    let pods = pods_of(evidence.books, &count.of);
     let found: Vec<_> = pods.iter().filter(|(_, pod)| is_in(pod.status)).collect();
     // Without a count all of them must be in that state, and there must be some.
     let wanted = count.pods.unwrap_or(Range { min: Some(1), max: None });
@@ -172,20 +172,25 @@ fn others(pods: &[(&ObjectKey, &PodEntry)], is_in: fn(PodStatus) -> bool) -> Str
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
 
-fn evicted(scene: Scene<'_>, of: &Subject, times: Range<u64>) -> Finding {
+fn evicted(evidence: Evidence<'_>, of: &Subject, times: Range<u64>) -> Finding {
     let found = match of {
-        Subject::All => scene.tally.evictions,
-        Subject::Gang(key) => scene.tally.by_job.get(key).copied().unwrap_or_default(),
-        Subject::Pod(key) => scene.tally.by_pod.get(key).copied().unwrap_or_default(),
+        Subject::All => evidence.tally.evictions,
+        Subject::Gang(key) => evidence.tally.by_job.get(key).copied().unwrap_or_default(),
+        Subject::Pod(key) => evidence.tally.by_pod.get(key).copied().unwrap_or_default(),
     };
     let noun = if found == 1 { "eviction" } else { "evictions" };
     (times.contains(found), format!("{found} {noun}"))
 }
 
-fn same_domain(scene: Scene<'_>, gang: &ObjectKey, subgroup: Option<&str>, tier: u32) -> Finding {
+fn same_domain(
+    evidence: Evidence<'_>,
+    gang: &ObjectKey,
+    subgroup: Option<&str>,
+    tier: u32,
+) -> Finding {
     let pods: Vec<&PodEntry> = match subgroup {
-        None => scene.books.pods_of(gang).map(|(_, pod)| pod).collect(),
-        Some(name) => match subgroups_of(scene.books, gang).remove(name) {
+        None => evidence.books.pods_of(gang).map(|(_, pod)| pod).collect(),
+        Some(name) => match subgroups_of(evidence.books, gang).remove(name) {
             Some(entry) => entry.pods,
             None => return (false, format!("no pod of it is of sub-group {name}")),
         },
@@ -195,7 +200,7 @@ fn same_domain(scene: Scene<'_>, gang: &ObjectKey, subgroup: Option<&str>, tier:
     if nodes.is_empty() {
         return (false, "no pod of it is on a node".to_owned());
     }
-    let pass = scene.domains.share(nodes.iter().copied(), tier);
+    let pass = evidence.domains.share(nodes.iter().copied(), tier);
     (pass, format!("on {}", list(nodes.iter().copied())))
 }
 
@@ -210,9 +215,13 @@ fn list<'a>(names: impl ExactSizeIterator<Item = &'a Name>) -> String {
     format!("{} and {more} more", shown.join(", "))
 }
 
-fn job_says(scene: Scene<'_>, key: &ObjectKey, says: impl Fn(&JobView) -> Finding) -> Finding {
-    match scene.jobs.binary_search_by(|job| job.key.cmp(key)) {
-        Ok(at) => says(&scene.jobs[at]),
+fn job_says(
+    evidence: Evidence<'_>,
+    key: &ObjectKey,
+    says: impl Fn(&JobView) -> Finding,
+) -> Finding {
+    match evidence.jobs.binary_search_by(|job| job.key.cmp(key)) {
+        Ok(at) => says(&evidence.jobs[at]),
         Err(_) => (false, format!("{key} is gone")),
     }
 }
@@ -221,19 +230,19 @@ fn job_says(scene: Scene<'_>, key: &ObjectKey, says: impl Fn(&JobView) -> Findin
 const SHARE_SLACK_MILLI: i64 = 1;
 
 fn queue_has(
-    scene: Scene<'_>,
+    evidence: Evidence<'_>,
     name: &Name,
     allocated: &[(Name, Range<Quantity>)],
     fair_share: &[(Name, Quantity)],
 ) -> Finding {
-    let Some(queue) = scene.queues.iter().find(|queue| queue.name == *name) else {
+    let Some(queue) = evidence.queues.iter().find(|queue| queue.name == *name) else {
         return (false, format!("there is no queue {name}"));
     };
     let (uses, mut got) = within("allocated", allocated, |resource| of(&queue.allocated, resource));
     if fair_share.is_empty() {
         return (uses, got);
     }
-    if !scene.books.is_kai_queue(name) {
+    if !evidence.books.is_kai_queue(name) {
         return (false, format!("{name} is no queue of KAI's and has no fair share"));
     }
     let bounds: Vec<_> = fair_share
@@ -255,12 +264,12 @@ fn of(list: &[(Name, Quantity)], resource: &Name) -> Quantity {
 }
 
 fn node_has(
-    scene: Scene<'_>,
+    evidence: Evidence<'_>,
     name: &Name,
     idle: &[(Name, Range<Quantity>)],
     releasing: &[(Name, Range<Quantity>)],
 ) -> Finding {
-    let books = scene.books;
+    let books = evidence.books;
     let Some(node) = books.nodes.get(name).filter(|node| node.facts.is_some()) else {
         return (false, format!("there is no node {name}"));
     };
@@ -360,10 +369,15 @@ mod tests {
             borrowed: Vec::new(),
             warnings: Vec::new(),
         }];
-        let scene =
-            Scene { books: &books, domains: &domains, tally: &tally, jobs: &jobs, queues: &queues };
+        let evidence = Evidence {
+            books: &books,
+            domains: &domains,
+            tally: &tally,
+            jobs: &jobs,
+            queues: &queues,
+        };
         let verdict =
-            judge(&Expectation { text: "as written".into(), cycle: None, assertion }, scene);
+            judge(&Expectation { text: "as written".into(), cycle: None, assertion }, evidence);
         assert_eq!(verdict.assertion, "as written");
         (verdict.pass, verdict.got)
     }

@@ -89,7 +89,7 @@ pub struct TranslateError {
 }
 
 impl TranslateError {
-    /// The delta that tells the core to do without the object; none for kinds no rule reads.
+    /// The delta that tells the core to do without the object; `None` for kinds no rule reads.
     pub fn set_aside(self) -> Option<ClusterDelta> {
         let object = object_ref(self.kind, self.key)?;
         let reason = format!("{}: {}", self.field, self.problem);
@@ -114,7 +114,7 @@ pub(super) trait Translate {
 
 macro_rules! by_kind {
     (read { $($read:ident $row:tt)+ } inert { $($inert:ident $inert_row:tt)* }) => {
-        /// The delta that sets the object in the core; none for kinds no rule reads.
+        /// The delta that sets the object in the core; `None` for kinds no rule reads.
         pub fn translate(
             object: &Object,
             owner: &OwnerRule,
@@ -147,7 +147,7 @@ macro_rules! by_kind {
 }
 kinds!(by_kind);
 
-/// The delta that removes the object; none for kinds no rule reads.
+/// The delta that removes the object; `None` for kinds no rule reads.
 pub fn gone(kind: ObjectKind, key: &ObjectKey) -> Option<ClusterDelta> {
     object_ref(kind, key.clone()).map(ClusterDelta::Gone)
 }

@@ -175,7 +175,7 @@ fn borrows(metadata: &Metadata) -> bool {
 /// How long the pod must be left alone once it runs.
 pub(in crate::objects) const COOLDOWN: &str = "volcano.sh/cooldown-time";
 
-/// That time in milliseconds; none if it is not given, or no length of time. A label goes before an
+/// That time in milliseconds; `None` if it is not given, or no length of time. A label goes before an
 /// annotation, as in Volcano.
 pub(in crate::objects) fn cooldown(metadata: &Metadata) -> Option<i64> {
     let text = metadata.labels.get(COOLDOWN).or_else(|| metadata.annotations.get(COOLDOWN))?;
