@@ -125,7 +125,7 @@ pub fn default_config() -> Parsed {
         .expect("the built-in text is valid, which a test checks")
 }
 
-/// What kind of object the document is, if it is one: people pass the ConfigMap that holds their
+/// What kind of object the document is, if it is one: people pass the `ConfigMap` that holds their
 /// configuration, and an error for each of its keys would tell them nothing.
 fn object_kind(root: &Node) -> Option<(Place, &str)> {
     let Value::Map(entries) = &root.value else { return None };
