@@ -1,10 +1,9 @@
 //! The documentation against the program: its examples are run, its tables compared.
 
 use muster_core::config::{ArgumentKind, ArgumentSpec};
-use muster_core::policy::Registry;
 
 use super::tests::parse;
-use super::{DEFAULT_TEXT, arguments, flags};
+use super::{DEFAULT_TEXT, arguments, flags, registry};
 use crate::cli::check_config;
 
 const PAGE: &str = include_str!("../../../docs/configuration.md");
@@ -50,7 +49,7 @@ fn the_files_shown_are_valid_and_the_default_is_the_built_in_one() {
 
 #[test]
 fn every_argument_and_every_switch_has_its_row() {
-    let registry = Registry::standard();
+    let registry = registry();
     let actions = registry.actions().map(|spec| (spec.name, spec.summary, spec.arguments));
     let plugins = registry.plugins().map(|spec| (spec.name, spec.summary, spec.arguments));
     for (name, summary, arguments) in actions.chain(plugins) {

@@ -224,7 +224,7 @@ fn scores(config: &SchedulerConfig) -> Vec<String> {
 mod tests {
     use muster_core::ids::TimeMs;
     use muster_core::policy::{
-        Build, Entity, Plugin, PluginSpec, Proposal, Registry, Setup, VictimTasksPlugin,
+        Build, Entity, Plugin, PluginSpec, Proposal, Setup, VictimTasksPlugin,
     };
     use muster_core::world::Cluster;
 
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn who_is_shuffled_follows_from_who_proposes_and_who_holds_back() {
-        let registry = Registry::standard().with(&MOVER).unwrap();
+        let registry = crate::config::registry().with(&MOVER).unwrap();
         let said = |mover: &str| {
             let text = format!(
                 "actions: shuffle\n\
