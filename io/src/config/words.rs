@@ -178,7 +178,8 @@ fn first_voters(config: &SchedulerConfig, gate: Gate) -> Vec<&PluginConfig> {
 /// The plugins that choose victims for whole gangs; no switch keeps them out.
 fn unified_voters(config: &SchedulerConfig, purpose: EvictPurpose) -> Vec<&PluginConfig> {
     let limits = |plugin: &&PluginConfig| plugin.spec.words.gang_victims.contains(&purpose);
-    plugins(config).filter(limits).collect()
+    let has_a_say = |plugin: &&PluginConfig| plugin.is_equipped(victim_gate(purpose));
+    plugins(config).filter(limits).filter(has_a_say).collect()
 }
 
 fn placed(config: &SchedulerConfig) -> String {

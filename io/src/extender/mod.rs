@@ -23,6 +23,8 @@ mod nodes;
 mod jobs;
 mod victims;
 mod places;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
@@ -47,6 +49,7 @@ use self::settings::{OnFailure, Settings, Verb};
 pub static SPEC: PluginSpec = PluginSpec {
     arguments: settings::ARGUMENTS,
     check: settings::check,
+    with_argument: settings::NEEDED_BY_FLAG,
     words: Words {
         admits: Some("your server agrees"),
         filter: Some("your server allows"),

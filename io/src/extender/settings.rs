@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::Uri;
 use muster_core::config::ArgumentKind::{self, Bool, List, Text};
-use muster_core::config::{ArgumentSpec, Values, arg};
+use muster_core::config::{ArgumentSpec, Gate, Values, arg};
 use muster_core::policy::BadArgument;
 
 /// Key of the address.
@@ -35,6 +35,17 @@ pub(super) const ARGUMENTS: &[ArgumentSpec] = &[
         "",
         "asks about pods only if they request one of these resources",
     ),
+];
+
+/// Flags that mean nothing without one of these verbs.
+pub(super) const NEEDED_BY_FLAG: &[(Gate, &str)] = &[
+    (Gate::Predicate, Verb::Predicate.key()),
+    (Gate::NodeOrder, Verb::Prioritize.key()),
+    (Gate::Preemptable, Verb::Preemptable.key()),
+    (Gate::Reclaimable, Verb::Reclaimable.key()),
+    (Gate::Overused, Verb::QueueOverused.key()),
+    (Gate::JobEnqueued, Verb::JobEnqueueable.key()),
+    (Gate::JobReady, Verb::JobReady.key()),
 ];
 
 /// What the server may be asked or told.
