@@ -142,16 +142,20 @@ fn serve(
         Reach::Ready => {
             let moved = !statement.is_empty();
             if let Err(verdict) = session.conclude(statement) {
+                session.forget_attempt(job);
                 session.judge(job, Some(verdict));
                 return Turn::Over;
             }
             if moved && !pending.is_done() { Turn::Again } else { Turn::Over }
         }
         Reach::Covered => {
-            let unready = session.policies.unready(&session.cluster, &session.cluster.job(job));
-            statement.pipeline_all_allocated(&mut session.cluster, job);
-            let concluded = session.conclude(statement);
-            let verdict = concluded.err().or(unready).or_else(|| explain::waiting(session, job));
+            let verdict = match hold(session, statement, job) {
+                Ok(()) => explain::waiting(session, job),
+                Err(verdict) => {
+                    session.forget_attempt(job);
+                    Some(verdict)
+                }
+            };
             session.judge(job, verdict);
             Turn::Over
         }
@@ -174,6 +178,22 @@ fn serve(
             Turn::Over
         }
     }
+}
+
+/// Holds all that a covered job was given, unless a plugin objects. Where nothing but a plugin's word keeps
+/// the job from starting, no room is held for it: nobody knows when that word comes.
+fn hold(
+    session: &mut Session<'_, '_>,
+    mut statement: Statement,
+    job: Entity,
+) -> Result<(), Verdict> {
+    let unready = session.policies.unready(&session.cluster, &session.cluster.job(job));
+    if let Some(verdict) = unready {
+        statement.discard(&mut session.cluster);
+        return Err(verdict);
+    }
+    statement.pipeline_all_allocated(&mut session.cluster, job);
+    session.conclude(statement)
 }
 
 /// Gives up what is held for a job that is no longer covered by it: the room is there for others in

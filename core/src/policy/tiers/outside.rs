@@ -60,14 +60,18 @@ impl Policies {
         self.is_asked(Point::Cycle)
     }
 
-    /// Why a job may not be bound though enough of it has a place: what the first plugin says that has
-    /// more to say than that.
+    /// Why a job may not be bound though enough of it has a place: what the first plugin says that
+    /// objects, if all that do have more to say than how many tasks have a place.
     pub fn unready(
         &self,
         cluster: &Cluster<'_, '_>,
         job: &JobReadOnlyItem<'_, '_>,
     ) -> Option<Verdict> {
-        self.at.job_ready.iter().find_map(|policy| policy.unready(cluster, job))
+        let mut said = None;
+        for policy in self.at.job_ready.iter().filter(|policy| !policy.job_ready(cluster, job)) {
+            said = said.or(Some(policy.unready(cluster, job)?));
+        }
+        said
     }
 
     /// What plugins have to say of nodes that are barred for a class, beyond their number.

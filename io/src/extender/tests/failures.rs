@@ -144,7 +144,7 @@ fn a_server_that_fails_when_a_cycle_opens_is_asked_nothing_in_it() {
 
 #[test]
 fn nobody_is_evicted_on_the_word_of_a_server_that_is_down() {
-    let spec = "  cycles: 3\n  objects:\n  - {kind: PriorityClass, apiVersion: scheduling.k8s.io/v1, metadata: {name: high}, value: 1000}\n  - {kind: NodeSet, name: n, count: 1, allocatable: {cpu: \"1\"}}\n  - {kind: Gang, name: a, preemptable: true, tasks: [{role: w, replicas: 1, requests: {cpu: \"1\"}, nodes: [n0]}]}\n  - {kind: Gang, name: vip, priorityClassName: high, tasks: [{role: w, replicas: 1, requests: {cpu: \"1\"}}]}\n";
+    let spec = "  cycles: 3\n  objects:\n  - {kind: NodeSet, name: n, count: 1, allocatable: {cpu: \"1\"}}\n  - {kind: Gang, name: a, priority: 1, preemptable: true, tasks: [{role: w, replicas: 1, requests: {cpu: \"1\"}, nodes: [n0]}]}\n  - {kind: Gang, name: vip, priority: 100, tasks: [{role: w, replicas: 1, requests: {cpu: \"1\"}}]}\n";
     for (more, evicted) in [(IGNORABLE, 1), (NEEDED, 0)] {
         let server = FakeServer::agreeing();
         let setting = Setting {

@@ -7,7 +7,7 @@ mod nodes;
 mod places;
 mod victims;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -167,9 +167,9 @@ impl<'a> Setting<'a> {
         let verbs = self.verbs.iter().map(|verb| format!(", extender.{verb}Verb: {}", path(verb)));
         let conf = format!(
             "actions: \"{}\"\ntiers:\n\
-             - plugins: [{{name: priority}}, {{name: gang}}, {{name: conformance}}]\n\
-             - plugins: [{{name: predicates}}, {{name: proportion}}, {{name: extender, arguments: \
-             {{extender.urlPrefix: \"http://{}/v1/\"{}{}}}}}]\n",
+             - plugins: [{{name: priority}}, {{name: gang}}, {{name: conformance}}, {{name: extender, \
+             arguments: {{extender.urlPrefix: \"http://{}/v1/\"{}{}}}}}]\n\
+             - plugins: [{{name: predicates}}, {{name: proportion}}]\n",
             self.actions,
             self.address,
             verbs.collect::<String>(),

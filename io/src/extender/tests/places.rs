@@ -43,7 +43,7 @@ fn a_gang_one_pod_of_which_is_refused_gets_nothing() {
 #[test]
 fn who_is_evicted_is_told_before_who_gets_the_room() {
     let server = FakeServer::agreeing();
-    let spec = "  cycles: 6\n  objects:\n  - {kind: PriorityClass, apiVersion: scheduling.k8s.io/v1, metadata: {name: high}, value: 1000}\n  - {kind: NodeSet, name: n, count: 1, allocatable: {cpu: \"1\"}}\n  - {kind: Gang, name: a, preemptable: true, tasks: [{role: w, replicas: 1, requests: {cpu: \"1\"}, nodes: [n0]}]}\n  - {kind: Gang, name: vip, priorityClassName: high, tasks: [{role: w, replicas: 1, requests: {cpu: \"1\"}}]}\n";
+    let spec = "  cycles: 6\n  objects:\n  - {kind: NodeSet, name: n, count: 1, allocatable: {cpu: \"1\"}}\n  - {kind: Gang, name: a, priority: 1, preemptable: true, tasks: [{role: w, replicas: 1, requests: {cpu: \"1\"}, nodes: [n0]}]}\n  - {kind: Gang, name: vip, priority: 100, tasks: [{role: w, replicas: 1, requests: {cpu: \"1\"}}]}\n";
     let setting = Setting {
         actions: "enqueue, allocate, gangpreempt",
         ..Setting::of(&server, &["allocateFunc", "deallocateFunc"], spec)
@@ -63,7 +63,7 @@ fn a_refused_placement_takes_the_eviction_back() {
         Some("vip-w-0") => Reply::Json(json!({"errorMessage": "not him"})),
         _ => Reply::Json(yes(path)),
     });
-    let spec = "  cycles: 1\n  objects:\n  - {kind: PriorityClass, apiVersion: scheduling.k8s.io/v1, metadata: {name: high}, value: 1000}\n  - {kind: NodeSet, name: n, count: 1, allocatable: {cpu: \"1\"}}\n  - {kind: Gang, name: a, preemptable: true, tasks: [{role: w, replicas: 1, requests: {cpu: \"1\"}, nodes: [n0]}]}\n  - {kind: Gang, name: vip, priorityClassName: high, tasks: [{role: w, replicas: 1, requests: {cpu: \"1\"}}]}\n";
+    let spec = "  cycles: 1\n  objects:\n  - {kind: NodeSet, name: n, count: 1, allocatable: {cpu: \"1\"}}\n  - {kind: Gang, name: a, priority: 1, preemptable: true, tasks: [{role: w, replicas: 1, requests: {cpu: \"1\"}, nodes: [n0]}]}\n  - {kind: Gang, name: vip, priority: 100, tasks: [{role: w, replicas: 1, requests: {cpu: \"1\"}}]}\n";
     let setting = Setting {
         actions: "enqueue, allocate, gangpreempt",
         ..Setting::of(&server, &["allocateFunc", "deallocateFunc"], spec)
