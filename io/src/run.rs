@@ -369,13 +369,14 @@ fn say_trouble(
     plugin: &'static str,
     trouble: Option<&String>,
 ) {
-    match trouble {
-        Some(trouble) if troubles.get(plugin) != Some(trouble) => {
-            warn!(plugin, trouble, "a plugin got no answer it could use");
-            troubles.insert(plugin, trouble.clone());
+    let Some(trouble) = trouble else {
+        if troubles.remove(plugin).is_some() {
+            info!(plugin, "a plugin has answers again");
         }
-        Some(_) => {}
-        None if troubles.remove(plugin).is_some() => info!(plugin, "a plugin has answers again"),
-        None => {}
+        return;
+    };
+    if troubles.get(plugin) != Some(trouble) {
+        warn!(plugin, trouble, "a plugin got no answer it could use");
+        troubles.insert(plugin, trouble.clone());
     }
 }

@@ -189,8 +189,10 @@ fn class_shortfall(
             return Verdict::new(Reason::NoNodeMatches, trouble);
         }
         let after = if placed == 0 { String::new() } else { format!(" after {placed} pods") };
-        let said: String = lacks.remarks.iter().map(|remark| format!(" ({remark})")).collect();
-        let message = format!("none of {} nodes matches{after}: {}{said}", nodes.all, nodes.text);
+        let mut message = format!("none of {} nodes matches{after}: {}", nodes.all, nodes.text);
+        if !lacks.remarks.is_empty() {
+            message = format!("{message} ({})", lacks.remarks.join("; "));
+        }
         return Verdict::new(Reason::NoNodeMatches, message);
     }
     let needed = needed(session, job, class);

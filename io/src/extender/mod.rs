@@ -113,9 +113,10 @@ impl Plugin for Extender {
 
 impl CyclePlugin for Extender {
     fn cycle_begins(&self, cluster: &Cluster<'_, '_>, scene: &CycleScene<'_>) {
-        let examples = match self.reads().kin {
-            true => self.examples(cluster, scene.names),
-            false => HashMap::default(),
+        let examples = if self.reads().kin {
+            self.examples(cluster, scene.names)
+        } else {
+            Examples::default()
         };
         let round = Round::new(scene.names.clone(), examples);
         if self.settings.has(Verb::SessionOpen) {

@@ -25,15 +25,20 @@ const AGAIN_MS: i64 = 1_000;
 /// A task for each class, as the server is told of it.
 pub(super) type Examples = HashMap<ClassId, String, FxBuildHasher>;
 
+/// Answers by two numbers of the question, each as it came or why there is none.
+type Answers = HashMap<[u64; 2], Result<Vec<u8>, String>, FxBuildHasher>;
+
+/// Scores by class, node and what the node looked like; none where there is none to be had.
+pub(super) type Scores = HashMap<(ClassId, Entity, u64), Option<i64>, FxBuildHasher>;
+
 /// One cycle's questions.
 #[derive(Default)]
 pub(super) struct Round {
     pub(super) names: ResourceNames,
     /// For each class with tasks that wait, one of them as the server is told of it.
     pub(super) examples: Examples,
-    answers: Mutex<HashMap<[u64; 2], Result<Vec<u8>, String>, FxBuildHasher>>,
-    /// Scores by class, node and what the node looked like; none where there is none to be had.
-    pub(super) scores: Mutex<HashMap<(ClassId, Entity, u64), Option<i64>, FxBuildHasher>>,
+    answers: Mutex<Answers>,
+    pub(super) scores: Mutex<Scores>,
     /// What the server said of nodes it refused, by class: of several texts the first in order.
     refusals: Mutex<BTreeMap<ClassId, String>>,
     asked: AtomicU64,
@@ -81,13 +86,12 @@ impl Round {
         let open: Vec<String> = open.map(|(body, _)| body).collect();
         let mut fresh = self.send::<A>((server, settings), verb, open).into_iter();
         let mut answers = locked(&self.answers);
-        let all = keys.into_iter().zip(known).map(|(key, known)| match known {
-            Some(answer) => answer.and_then(|answer| A::read(&answer)),
-            None => {
+        let all = keys.into_iter().zip(known).map(|(key, known)| {
+            let answer = known.unwrap_or_else(|| {
                 let answer = fresh.next().unwrap_or_else(|| Err("it was not asked".to_owned()));
-                answers.insert(key, answer.clone());
-                answer.and_then(|answer| A::read(&answer))
-            }
+                answers.entry(key).or_insert(answer).clone()
+            });
+            answer.and_then(|answer| A::read(&answer))
         });
         all.collect()
     }
@@ -126,29 +130,35 @@ impl Round {
             return Vec::new();
         };
         let url = format!("POST {}/{path}", settings.prefix);
-        let answers = server.ask(path, bodies, &self.silent).into_iter().map(|answer| {
-            let answer = answer.and_then(|answer| {
-                let makes_sense = A::read(&answer).map_err(Failure::Unable);
-                makes_sense.map(|_| answer)
-            });
-            answer.map_err(|failure| match failure {
-                Failure::NotAsked => None,
-                Failure::Silent(why) | Failure::Unable(why) => Some(format!("{url}: {why}")),
-            })
+        let answers = server.ask(path, bodies, &self.silent).into_iter();
+        let sensible = answers.map(|answer| {
+            let answer = answer?;
+            A::read(&answer).map(|_| answer).map_err(Failure::Unable)
         });
-        let answers: Vec<Result<Vec<u8>, Option<String>>> = answers.collect();
-        for answer in &answers {
-            if !matches!(answer, Err(None)) {
-                self.asked.fetch_add(1, Ordering::Relaxed);
-            }
-            if let Err(Some(why)) = answer {
-                self.failed.fetch_add(1, Ordering::Relaxed);
-                self.note_trouble(why);
-            }
+        // All are counted before the first is explained: who was not asked waits for the same reason.
+        let counted: Vec<_> = sensible.map(|answer| self.count(&url, answer)).collect();
+        let unasked = || locked(&self.trouble).clone().unwrap_or_else(|| url.clone());
+        let settled = counted.into_iter();
+        settled.map(|answer| answer.map_err(|why| why.unwrap_or_else(unasked))).collect()
+    }
+
+    /// Counts what came of a request; of a failure why, if anybody was asked.
+    fn count(
+        &self,
+        url: &str,
+        answer: Result<Vec<u8>, Failure>,
+    ) -> Result<Vec<u8>, Option<String>> {
+        if answer == Err(Failure::NotAsked) {
+            return Err(None);
         }
-        let trouble = || locked(&self.trouble).clone().unwrap_or_else(|| url.clone());
-        let settled = answers.into_iter();
-        settled.map(|answer| answer.map_err(|why| why.unwrap_or_else(trouble))).collect()
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        answer.map_err(|failure| {
+            self.failed.fetch_add(1, Ordering::Relaxed);
+            let (Failure::Silent(why) | Failure::Unable(why)) = failure else { return None };
+            let why = format!("{url}: {why}");
+            self.note_trouble(&why);
+            Some(why)
+        })
     }
 
     /// Notes something that went wrong, if it is the first thing.

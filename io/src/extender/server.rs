@@ -125,13 +125,11 @@ impl Way {
         if self.silent.load(Ordering::Relaxed) {
             return Err(Failure::NotAsked);
         }
-        let answer = match tokio::time::timeout(self.timeout, self.post(body)).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                let within = self.timeout.as_millis();
-                Err(Failure::Silent(format!("no answer within {within} ms")))
-            }
-        };
+        let answer = tokio::time::timeout(self.timeout, self.post(body)).await;
+        let answer = answer.unwrap_or_else(|_| {
+            let within = self.timeout.as_millis();
+            Err(Failure::Silent(format!("no answer within {within} ms")))
+        });
         if matches!(answer, Err(Failure::Silent(_))) {
             self.silent.store(true, Ordering::Relaxed);
         }

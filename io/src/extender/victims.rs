@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::Extender;
 use super::answer::{Victim, Victims};
 use super::payload;
+use super::round::Round;
 use super::settings::Verb;
 
 impl PreemptablePlugin for Extender {
@@ -61,40 +62,52 @@ impl Extender {
         let evictees: Vec<Value> =
             candidates.iter().map(|&candidate| told(&cluster.task(candidate))).collect();
         let body = json!({"evictor": told(&evictor), "evictees": evictees}).to_string();
-        let named = match round.ask_one::<Victims>(self.way(), verb, body) {
-            Ok(answer) if answer.status == 0 => return Ballot::Abstain,
-            Ok(answer) => answer,
-            Err(_) if !self.refuses() => return Ballot::Abstain,
+        match round.ask_one::<Victims>(self.way(), verb, body) {
+            Ok(answer) if answer.status == 0 => Ballot::Abstain,
+            Ok(answer) => self.ballot(&round, cluster, &answer, candidates),
+            Err(_) if !self.refuses() => Ballot::Abstain,
             Err(_) => {
                 round.hold_back();
-                return Ballot::Only(Vec::new());
+                Ballot::Only(Vec::new())
             }
-        };
-        let is = |victim: &Victim, candidate: &TaskReadOnlyItem<'_, '_>| {
-            let identity = candidate.identity;
-            let by_name =
-                *identity.key.name == *victim.name && *identity.key.namespace == *victim.namespace;
-            if victim.uid.is_empty() { by_name } else { *identity.uid == *victim.uid }
-        };
+        }
+    }
+
+    /// The candidates the server named.
+    fn ballot(
+        &self,
+        round: &Round,
+        cluster: &Cluster<'_, '_>,
+        answer: &Victims,
+        candidates: &[Entity],
+    ) -> Ballot {
         let items: Vec<_> = candidates.iter().map(|&candidate| cluster.task(candidate)).collect();
-        let stranger =
-            named.named().iter().find(|victim| !items.iter().any(|item| is(victim, item)));
-        if let Some(Victim { uid, namespace, name }) = stranger {
+        let named = answer.named();
+        if let Some(stranger) = named.iter().find(|victim| !items.iter().any(|it| is(victim, it))) {
+            let Victim { uid, namespace, name } = stranger;
             round.note_trouble(&format!(
                 "{} names pod {namespace}/{name} {uid:?} as a victim, of which it was not asked; \
                  that counts for nothing",
                 self.who()
             ));
         }
-        let goes =
-            |item: &TaskReadOnlyItem<'_, '_>| named.named().iter().any(|victim| is(victim, item));
-        let victims: Vec<Entity> =
-            items.iter().filter(|item| goes(item)).map(|item| item.entity).collect();
+        let goes = |item: &&TaskReadOnlyItem<'_, '_>| named.iter().any(|victim| is(victim, item));
+        let victims: Vec<Entity> = items.iter().filter(goes).map(|item| item.entity).collect();
         if victims.len() < candidates.len() {
             round.hold_back();
         }
         Ballot::Only(victims)
     }
+}
+
+/// Is the candidate meant?
+fn is(victim: &Victim, candidate: &TaskReadOnlyItem<'_, '_>) -> bool {
+    let identity = candidate.identity;
+    if victim.uid.is_empty() {
+        let key = &identity.key;
+        return *key.name == *victim.name && *key.namespace == *victim.namespace;
+    }
+    *identity.uid == *victim.uid
 }
 
 /// The task room is wanted for: of a job as a whole the first that waits.

@@ -79,3 +79,85 @@ impl Policies {
         self.at.filter.iter().filter_map(|policy| policy.remark(class)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use bevy_ecs::prelude::World;
+    use bevy_ecs::system::RunSystemOnce;
+
+    use super::*;
+    use crate::config::Gates;
+    use crate::policy::{Entity, PlacementPlugin, Plugin, plugin};
+    use crate::verdict::Reason;
+    use crate::world;
+
+    /// Writes down what it hears, and objects or not.
+    struct Listener {
+        name: &'static str,
+        objects: bool,
+        heard: Arc<Mutex<Vec<String>>>,
+    }
+
+    plugin!(Listener);
+
+    impl Plugin for Listener {}
+
+    impl Listener {
+        fn note(&self, what: &str, tasks: &[(Entity, Entity)]) {
+            let text = format!("{} {what} {}", self.name, tasks.len());
+            self.heard.lock().expect("nobody panicked").push(text);
+        }
+
+        fn verdict(&self) -> Verdict {
+            Verdict::new(Reason::Refused, self.name)
+        }
+    }
+
+    impl PlacementPlugin for Listener {
+        fn left(&self, _: &Cluster<'_, '_>, tasks: &[(Entity, Entity)]) {
+            self.note("left", tasks);
+        }
+
+        fn placed(&self, _: &Cluster<'_, '_>, tasks: &[(Entity, Entity)]) -> Result<(), Verdict> {
+            self.note("placed", tasks);
+            if self.objects && tasks.len() == 2 { Err(self.verdict()) } else { Ok(()) }
+        }
+    }
+
+    /// What listeners hear of one that leaves and two that come; the third objects if that is said.
+    fn hear(objects: bool) -> (Result<(), Verdict>, Vec<String>) {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let mut policies = Policies::default();
+        for (name, objects) in [("a", false), ("b", objects), ("c", false)] {
+            let listener = Listener { name, objects, heard: Arc::clone(&heard) };
+            policies.add((0, name), Arc::new(listener), Gates::default());
+        }
+        let place = (Entity::from_raw_u32(1).unwrap(), Entity::from_raw_u32(2).unwrap());
+        let shifts = Shifts { left: vec![place], taken: vec![place; 2] };
+        let mut world = World::new();
+        world::init(&mut world);
+        let ask = move |cluster: Cluster<'_, '_>| policies.shifted(&cluster, &shifts);
+        let result = world.run_system_once(ask).expect("runs");
+        let heard = heard.lock().expect("nobody panicked").clone();
+        (result, heard)
+    }
+
+    #[test]
+    fn who_leaves_is_told_before_who_comes() {
+        let (result, heard) = hear(false);
+        assert_eq!(result, Ok(()));
+        let all = ["a left 1", "a placed 2", "b left 1", "b placed 2", "c left 1", "c placed 2"];
+        assert_eq!(heard, all);
+    }
+
+    #[test]
+    fn an_objection_takes_back_what_was_told() {
+        let (result, heard) = hear(true);
+        assert_eq!(result.map_err(|verdict| verdict.message), Err("b".to_owned()));
+        let told = ["a left 1", "a placed 2", "b left 1", "b placed 2"];
+        let taken_back = ["a left 2", "a placed 1", "b placed 1"];
+        assert_eq!(heard, [told.as_slice(), taken_back.as_slice()].concat());
+    }
+}
