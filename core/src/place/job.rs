@@ -169,7 +169,7 @@ fn place_subgroups(
         }
     }
     let item = session.cluster.job(job);
-    match session.policies.job_ready(&item) {
+    match session.policies.job_ready(&session.cluster, &item) {
         // Nothing of the surplus found a place: the job goes on as it is, and says why.
         true if !short.is_empty() => Reach::Short(short),
         true => Reach::Ready,

@@ -95,7 +95,10 @@ pub(super) fn served(
 ) -> Option<Reach> {
     let item = session.cluster.job(job);
     let (ready, covered) = match subgroup {
-        None => (session.policies.job_ready(&item), session.policies.job_pipelined(&item)),
+        None => (
+            session.policies.job_ready(&session.cluster, &item),
+            session.policies.job_pipelined(&item),
+        ),
         Some(at) => {
             let group = &item.counts().subgroups[usize::from(at)];
             let size = item.spec.subgroups[usize::from(group.policy)].size;

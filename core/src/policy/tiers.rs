@@ -1,5 +1,6 @@
 //! How plugins combine: tiers in order, plugins of a tier in order, each point by its own rule.
 
+mod outside;
 mod victims;
 
 pub use victims::Moves;
@@ -284,8 +285,8 @@ impl Policies {
     }
 
     /// Readiness: all must agree.
-    pub fn job_ready(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
-        self.at.job_ready.iter().all(|policy| policy.job_ready(job))
+    pub fn job_ready(&self, cluster: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> bool {
+        self.at.job_ready.iter().all(|policy| policy.job_ready(cluster, job))
     }
 
     /// How many more tasks need a place before the job is ready: the largest number any plugin gives.
