@@ -177,7 +177,11 @@ mod tests {
             ObjectKind::of(Some("scheduling.volcano.sh/v1beta1"), "Queue"),
             Some(ObjectKind::Queue)
         );
-        assert_eq!(ObjectKind::of(Some("scheduling.run.ai/v2"), "Queue"), None);
+        assert_eq!(
+            ObjectKind::of(Some("scheduling.run.ai/v2"), "Queue"),
+            Some(ObjectKind::KaiQueue)
+        );
+        assert_eq!(ObjectKind::of(Some("scheduling.example.com/v2"), "Queue"), None);
         assert_eq!(ObjectKind::of(Some("v1"), "Pod"), Some(ObjectKind::Pod));
         assert_eq!(ObjectKind::of(None, "Pod"), Some(ObjectKind::Pod));
     }

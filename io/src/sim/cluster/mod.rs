@@ -56,7 +56,7 @@ struct PodNote {
 }
 
 impl Cluster {
-    /// The cluster of a Scenario at time zero, with a queue named `default` in any case.
+    /// The cluster of a Scenario at time zero, with a queue named `default` unless it has queues of KAI's.
     pub fn new(scenario: &Scenario) -> Self {
         let mut cluster = Self {
             kubelet: scenario.kubelet,
@@ -83,7 +83,8 @@ impl Cluster {
 
     fn add_default_queue(&mut self) {
         let key = ObjectKind::Queue.key(None, "default");
-        if self.store.get(ObjectKind::Queue, &key).is_some() {
+        let of_kai = |(kind, _): (ObjectKind, &ObjectKey)| kind == ObjectKind::KaiQueue;
+        if self.store.get(ObjectKind::Queue, &key).is_some() || self.store.keys().any(of_kai) {
             return;
         }
         let metadata =

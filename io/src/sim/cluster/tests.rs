@@ -9,7 +9,7 @@ use muster_core::resource::Quantity;
 use muster_core::status::{Condition, GroupReport, QueueReport, QueueState};
 use muster_core::verdict::Reason;
 
-use super::super::scenario::{Delay, Deletion, FailBind, Kubelet, Scenario};
+use super::super::scenario::{Checks, Delay, Deletion, FailBind, Kubelet, Scenario};
 use super::Cluster;
 use crate::objects::{Node, Object, ObjectKind, Pod, PodGroup, PodGroupCondition};
 
@@ -25,7 +25,7 @@ fn scenario(objects: Vec<Object>) -> Scenario {
         recreate: false,
         objects,
         timeline: Vec::new(),
-        invariants: true,
+        invariants: Checks::All,
         expect: Vec::new(),
         warnings: Vec::new(),
     }

@@ -61,7 +61,7 @@ fn unknown_fields_of_our_own_kinds_are_refused_with_the_nearest_name() {
         spec_complaints("  expect:\n  - bond: {gang: g}\n"),
         ["f.yaml:4: document 1: spec.expect[0]: \"bond\" is not known here; did you mean \
              bound? (expected one of bound, pipelined, pending, evicted, sameDomain, phase, \
-             reason, quietAfter, queue)"]
+             reason, quietAfter, queue, node, devices, free)"]
     );
     assert_eq!(
         spec_complaints("  timeline:\n  - {at: 1s, aply: []}\n"),
