@@ -61,7 +61,16 @@ pub struct JobSpec {
     pub phase: GroupPhase,
 }
 
+/// The lowest priority of jobs that make way for nobody, where they do not say so themselves.
+const NON_PREEMPTIBLE_FROM: i32 = 100;
+
 impl JobSpec {
+    /// May its tasks make way for others, by KAI's rule? By its own word, or else if its priority is
+    /// below 100.
+    pub fn is_preemptible(&self) -> bool {
+        self.preemptable.unwrap_or(self.priority < NON_PREEMPTIBLE_FROM)
+    }
+
     /// A job nothing is known of but its queue.
     pub fn empty(queue: Entity) -> Self {
         Self {
