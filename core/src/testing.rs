@@ -9,7 +9,7 @@ use std::borrow::Borrow;
 use crate::delta::{
     ClusterDelta, Constraints, DomainFacts, DomainMember, NodeFacts, NodeGroupFacts, Ownership,
     PodFacts, PodGroupFacts, PodPhase, PreemptionPolicy, PriorityClassFacts, QosClass, QueueFacts,
-    TierRef, TopologyMode, TopologyWish,
+    TierRef, TopologyFacts, TopologyLevel, TopologyMode, TopologyWish,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::{Quantity, ResourceList};
@@ -298,6 +298,12 @@ impl Built<DomainFacts> {
     pub fn node(self, node: &str) -> Self {
         self.member(DomainMember::Node(node.into()))
     }
+}
+
+/// A topology whose levels are these labels, the widest first.
+pub fn topology(name: &str, labels: &[&str]) -> Built<TopologyFacts> {
+    let level = |label: &&str| TopologyLevel { label: (*label).into(), alias: None };
+    Built(TopologyFacts { name: name.into(), levels: labels.iter().map(level).collect() })
 }
 
 /// A priority class.

@@ -150,8 +150,9 @@ impl Writer<'_, '_, '_> {
         let mut members: Vec<Name> = members.map(|node| node.identity.name.clone()).collect();
         members.sort();
         format!(
-            "domain {} {} {members:?} {:?} {:?}",
+            "domain {} {:?} {} {members:?} {:?} {:?}",
             domain.spec.name,
+            domain.spec.level,
             domain.spot.tier,
             domain.spot.set_aside,
             self.totals(domain.totals()),

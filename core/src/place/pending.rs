@@ -21,6 +21,8 @@ pub(crate) enum TaskSet {
     Requesting,
     /// Best-effort tasks of other gangs.
     BestEffort,
+    /// All of them.
+    All,
 }
 
 /// The tasks of one job, in the order they are to be placed, by sub-group.
@@ -289,6 +291,7 @@ fn tasks_of<'a>(
         let ours = match set {
             TaskSet::Requesting => !task.traits.best_effort || mixed || held,
             TaskSet::BestEffort => task.traits.best_effort && !mixed,
+            TaskSet::All => true,
         };
         open && ours && !task.traits.gated
     })

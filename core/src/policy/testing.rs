@@ -10,7 +10,9 @@ use super::{
     Build, Clock, EvictPurpose, Evictor, Plugin, PluginConfig, PluginSpec, Policies, Registry,
     SchedulerConfig, Setup,
 };
-use crate::config::{ActionConfig, ArgumentValue, Arguments, Gates, PipelineConfig, Tuning};
+use crate::config::{
+    ActionConfig, ArgumentValue, Arguments, Dialect, Gates, PipelineConfig, Tuning,
+};
 use crate::delta::{
     BudgetFacts, ClusterDelta, GroupPhase, MeasuredUsage, NodeFacts, NodeLoadFacts, ObjectRef,
     PodFacts, PodGroupFacts, PodSetFacts, QueueFacts,
@@ -72,6 +74,7 @@ pub(crate) fn config(tier: Vec<PluginConfig>, actions: &[&str]) -> SchedulerConf
         pipeline: PipelineConfig::default(),
         sharding: None,
         clock: Clock::default(),
+        dialect: Dialect::Volcano,
     }
 }
 
@@ -111,6 +114,24 @@ impl Bed {
         let mut facts = node.facts();
         change(&mut facts);
         self.feed(ClusterDelta::from(facts))
+    }
+
+    /// A node with labels.
+    pub(crate) fn labelled(
+        &mut self,
+        name: &str,
+        offer: &[(&str, i64)],
+        labels: &[(&str, &str)],
+    ) -> &mut Self {
+        self.node_with(name, offer, |node| {
+            node.labels =
+                labels.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+            node.labels.sort();
+        })
+    }
+
+    pub(crate) fn topology(&mut self, facts: impl Into<ClusterDelta>) -> &mut Self {
+        self.feed(facts.into())
     }
 
     /// So much of a node's cpu and memory is in use, in thousandths of a percent, just now.
@@ -191,6 +212,14 @@ impl Bed {
     /// A pod that is no more.
     pub(crate) fn gone(&mut self, pod: &str) -> &mut Self {
         self.feed(ClusterDelta::Gone(ObjectRef::Pod(ObjectKey::new("default", pod))))
+    }
+
+    pub(crate) fn node_gone(&mut self, node: &str) -> &mut Self {
+        self.feed(ClusterDelta::Gone(ObjectRef::Node(node.into())))
+    }
+
+    pub(crate) fn topology_gone(&mut self, name: &str) -> &mut Self {
+        self.feed(ClusterDelta::Gone(ObjectRef::Topology(name.into())))
     }
 
     /// Runs a cycle and counts what it decided.

@@ -6,23 +6,27 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Component, Resource};
 
 use super::domain_tree::DomainTree;
+use super::levels::{LevelTree, LevelValues};
 use crate::delta::DomainFacts;
 use crate::ids::Name;
 use crate::resource::{Lanes, ResourceVec};
 
-/// The object as given, or only its name while others merely mention it.
+/// The object as given, or only its name while others merely mention it; or what labels of nodes make
+/// a domain.
 #[derive(Clone, Debug, PartialEq, Component)]
 pub struct DomainSpec {
-    /// Object name.
+    /// Object name, or the values of labels joined by dots.
     pub name: Name,
     /// The object, once seen and not gone.
     pub facts: Option<DomainFacts>,
+    /// Which of a topology's domains it is; none for one that an object names.
+    pub level: Option<LevelValues>,
 }
 
 /// Where the domain stands in the tree; renewed whenever domains or nodes come or go.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
 pub struct DomainSpot {
-    /// Tier; lower is closer.
+    /// Tier; lower is closer. In a topology by labels the last level is tier 1.
     pub tier: u32,
     /// The next wider domain.
     pub parent: Option<Entity>,
@@ -71,7 +75,8 @@ pub fn node_debt(idle: &Lanes, releasing: &Lanes, pipelined: &Lanes) -> Lanes {
     room.debt()
 }
 
-/// Domains by tier, each tier in the stable order of names.
+/// Domains by tier, each tier in the stable order of names; and the topologies by labels, which have
+/// nothing to do with tiers.
 #[derive(Debug, Resource)]
 pub struct DomainIndex {
     /// Tiers in ascending order with their domains.
@@ -81,10 +86,12 @@ pub struct DomainIndex {
     /// Tier of the cluster as a whole: one above all tiers there are.
     pub root: u64,
     /// Domains directly inside each domain, in the order of names; those inside no other are inside
-    /// the cluster, which has no entity.
+    /// the cluster, which has no entity. Of topologies by labels the widest domains are not among those.
     pub inner: BTreeMap<Option<Entity>, Vec<Entity>>,
-    /// The same in numbers.
+    /// The same in numbers, without topologies by labels.
     pub nested: DomainTree,
+    /// Topologies by labels, by name.
+    pub topologies: BTreeMap<Name, LevelTree>,
     /// Counts how often the tree was drawn.
     pub version: u64,
 }
@@ -104,6 +111,7 @@ impl Default for DomainIndex {
             root: 1,
             inner: BTreeMap::new(),
             nested: DomainTree::default(),
+            topologies: BTreeMap::new(),
             version: 0,
         }
     }

@@ -61,14 +61,20 @@ pub struct JobSpec {
     pub phase: GroupPhase,
 }
 
-/// The lowest priority of jobs that make way for nobody, where they do not say so themselves.
-const NON_PREEMPTIBLE_FROM: i32 = 100;
+/// Priority of a PodGroup of KAI's whose class, and the default one, do not exist: that of training.
+const KAI_PRIORITY: i32 = 50;
+
+/// Priority of a job that no priority class says anything of.
+pub(crate) fn priority_without_class(tree: Option<&GroupTree>) -> i32 {
+    if tree.is_some() { KAI_PRIORITY } else { 0 }
+}
 
 impl JobSpec {
-    /// May its tasks make way for others, by KAI's rule? By its own word, or else if its priority is
-    /// below 100.
+    /// May others take its room, as KAI sees it: by its own word, else by its priority?
     pub fn is_preemptible(&self) -> bool {
-        self.preemptable.unwrap_or(self.priority < NON_PREEMPTIBLE_FROM)
+        /// Priorities from here on are those of work that must not be interrupted.
+        const FIRM: i32 = 100;
+        self.preemptable.unwrap_or(self.priority < FIRM)
     }
 
     /// A job nothing is known of but its queue.

@@ -26,6 +26,7 @@ mod podset;
 mod reservation;
 mod domain;
 mod domain_tree;
+mod levels;
 mod volume;
 mod cold;
 mod task_cold;
@@ -56,6 +57,7 @@ pub use domain_tree::{DomainTree, DomainView};
 pub use exclusion::{Exclusion, Obstacle};
 pub use groups::{Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups};
 pub use index::{ByKey, Directory, JobKey};
+pub(crate) use job::priority_without_class;
 pub use job::{
     JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobMembers, JobOverdue,
     JobSpec, JobVerdict, READY, Role, SubGroup,
@@ -67,6 +69,7 @@ pub(crate) use ledger::{
     BulkKey, BulkNodes, BulkPlace, clear_usage, holds_of_group, place_domains,
 };
 pub use lending::Lending;
+pub use levels::{Level, LevelTree, LevelValues};
 pub use load::{NodeLoad, NodeLoads, Unmeasured, WHOLE_LOAD, load_share};
 pub use names::Names;
 pub(crate) use node::is_vacant;

@@ -348,7 +348,7 @@ pub struct Domain {
 impl Domain {
     /// The columns of a domain that has only been named.
     pub(crate) fn columns(name: Name) -> impl Bundle {
-        let spec = DomainSpec { name, facts: None };
+        let spec = DomainSpec { name, facts: None, level: None };
         (spec, DomainSpot::default(), DomainTotals::default())
     }
 }

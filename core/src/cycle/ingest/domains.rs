@@ -4,8 +4,11 @@
 //! them. Of a domain with a fault as much counts as is beyond doubt: a member that cannot be one does
 //! not count, a domain that two others claim counts in neither, and only a domain whose members nobody
 //! can tell takes no part at all. The reason is kept with the object it is about.
+//!
+//! The domains of topologies by labels of nodes are drawn beside them ([`levels`]).
 
 mod members;
+mod levels;
 
 use std::collections::BTreeMap;
 
@@ -67,6 +70,7 @@ impl DomainPlan {
         let mut query = world.query::<(Entity, &DomainSpec)>();
         let mut specs: Vec<(Entity, DomainSpec)> =
             query.iter(world).map(|(entity, spec)| (entity, spec.clone())).collect();
+        specs.retain(|(_, spec)| spec.level.is_none());
         specs.sort_by(|a, b| natural_order(&a.1.name, &b.1.name));
         let mut plan = Self {
             drafts: Vec::new(),
@@ -198,6 +202,7 @@ impl DomainPlan {
             (draft.entity, DomainSpot { tier, parent, rows, set_aside })
         });
         place_domains(world, spots.collect());
+        levels::draw(world);
         self.drafts.iter().for_each(|draft| note_fault(world, draft));
         self.forget_idle(world);
         number(world);

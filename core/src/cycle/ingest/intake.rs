@@ -19,7 +19,7 @@ use crate::policy::Policies;
 use crate::resource::ResourceVec;
 use crate::world::{
     Catalog, Cluster, Directory, JobKey, JobSpec, Names, NodeRules, NodeTaint, PodSets, QueueSpec,
-    Quotas, SetAside, Shards, Symbols,
+    Quotas, SetAside, Shards, Symbols, priority_without_class,
 };
 
 /// Everything the second pass reads and writes.
@@ -220,7 +220,8 @@ impl Intake<'_, '_> {
     fn pod_group(&mut self, facts: &PodGroupFacts) {
         let Some(&job) = self.directory.jobs.get(&JobKey::Group(facts.key.clone())) else { return };
         let min_resources = facts.min_resources.as_ref().map(|list| self.names.0.of_pods(list));
-        let priority = self.priority_classes.value(facts.priority_class.as_ref()).unwrap_or(0);
+        let priority = self.priority_classes.value(facts.priority_class.as_ref());
+        let priority = priority.unwrap_or_else(|| priority_without_class(facts.tree.as_deref()));
         let queue = self.queue_named(facts.queue.as_ref());
         self.move_job(job, queue);
         self.regroup(job, &facts.subgroups);

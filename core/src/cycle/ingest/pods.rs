@@ -22,7 +22,7 @@ use crate::world::{
 /// Priority of a pod nobody gave one, as in Volcano.
 const UNSET_PRIORITY: i32 = 1;
 
-/// The job a pod belongs to; none for a pod of another scheduler.
+/// The job a pod belongs to; `None` for a pod of another scheduler.
 pub(super) fn job_key(facts: &PodFacts) -> Option<JobKey> {
     if facts.ownership == Ownership::Foreign {
         return None;
@@ -355,7 +355,7 @@ pub(super) fn resolve_priority(priority: &mut TaskPriority, classes: &Catalog<Pr
     priority.preempts = priority.own_preempts.unwrap_or_else(preempts);
 }
 
-/// The label values that put a pod into a sub-group of the policy; none if it belongs to none. A
+/// The label values that put a pod into a sub-group of the policy; `None` if it belongs to none. A
 /// policy without label keys makes no sub-groups, as upstream.
 fn subgroup_values(policy: &SubGroupPolicy, labels: &Labels) -> Option<Vec<Name>> {
     let selected = policy.selector.as_ref().is_none_or(|requirements| {
