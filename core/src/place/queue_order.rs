@@ -62,6 +62,7 @@ impl QueueOrder {
                 changed.sort_unstable();
                 changed.dedup();
                 changed.into_iter().for_each(|queue| tree.renew(session, lines, queue));
+                debug_assert!(tree.is_current(session, lines), "a mended order is that made anew");
             }
         }
     }
@@ -157,6 +158,23 @@ impl Tree {
             tree.renew(session, lines, queue);
         }
         tree
+    }
+
+    /// Is it what it would be if it were made anew?
+    fn is_current(&self, session: &Session<'_, '_>, lines: &Lines) -> bool {
+        let standings = session.policies.standings(&session.cluster);
+        let (branches, top) = (HashMap::default(), BTreeSet::new());
+        let mut anew = Self { standings, branches, top };
+        for &queue in &lines.order {
+            let closed = self.branches.get(&queue).is_some_and(|branch| branch.closed);
+            anew.branches.insert(queue, Branch { closed, ..Branch::default() });
+            anew.renew(session, lines, queue);
+        }
+        let mut queues = self.branches.iter();
+        self.top == anew.top
+            && queues.all(|(at, one)| {
+                anew.branches.get(at).is_some_and(|other| one.children == other.children)
+            })
     }
 
     /// The queue at the end of the path of first children. Its children go before its own line.

@@ -18,7 +18,7 @@ pub(super) use ceiling::{ceilings, dues};
 pub(super) use divide::{Claim, divide};
 pub(super) use fair_tree::{FairTree, quota_terms};
 pub(crate) use giving::{Giving, upwards};
-pub(super) use limit::{admissible, fits};
+pub(super) use limit::{admissible, first_by_name, fits};
 pub(super) use room::reclaimable;
 pub(super) use shared::{Amounts, SharedResources};
 pub(super) use surplus::{exceeds_due, is_borrowed, is_due_any};

@@ -29,6 +29,22 @@ impl SharedResources {
         [Dim::CPU, Dim::MEMORY, self.gpus[0]]
     }
 
+    /// Which of them a dimension counts as, if any.
+    pub(crate) fn index(&self, dim: Dim) -> Option<usize> {
+        match dim {
+            Dim::CPU => Some(0),
+            Dim::MEMORY => Some(1),
+            dim => self.gpus.contains(&dim).then_some(2),
+        }
+    }
+
+    /// The dimensions that count as the same resource, this one among them.
+    pub(crate) fn alike(&self, dim: Dim) -> impl Iterator<Item = Dim> + use<> {
+        let gpu = self.gpus.contains(&dim);
+        let others = self.gpus.into_iter().filter(move |&other| gpu && other != dim);
+        std::iter::once(dim).chain(others)
+    }
+
     /// How much of each there is in a vector.
     pub(crate) fn amounts(&self, vector: &ResourceVec) -> Amounts {
         let gpus = self.gpus.map(|dim| vector.get(dim));
