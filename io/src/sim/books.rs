@@ -4,13 +4,15 @@
 //! that a wrong total in the scheduler cannot hide itself. Every entry costs by what changed: a delta
 //! takes the old object's part out and puts the new one's in.
 
+mod overdue;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use muster_core::delta::{
     ClusterDelta, DomainFacts, Facts, InterPodFacts, NodeFacts, ObjectRef, Ownership, PodClaim,
     PodFacts, PodGroupFacts, PodPhase, QueueFacts, TopologyFacts,
 };
-use muster_core::ids::{Name, ObjectKey};
+use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::{Dim, ResourceList, ResourceNames, ResourceVec};
 
 use super::subgroups::is_whole;
@@ -98,6 +100,10 @@ pub struct PodEntry {
     pub ownership: Ownership,
     /// What it is doing.
     pub status: PodStatus,
+    /// By when it is to be gone, if it leaves.
+    pub leave_by: Option<TimeMs>,
+    /// Should it have been gone for so long that nobody counts on it?
+    pub stuck: bool,
     /// Node it is on.
     pub node: Option<Name>,
     /// Node held for it.
@@ -133,7 +139,7 @@ pub struct NodeEntry {
     pub allocatable: ResourceVec,
     /// Taken by pods on it, leaving ones included.
     pub used: ResourceVec,
-    /// The part of `used` that is leaving.
+    /// The part of `used` that is leaving, as far as that is counted on.
     pub leaving: ResourceVec,
     /// Held for pods that will come.
     pub held: ResourceVec,
@@ -188,6 +194,8 @@ pub struct Books {
     /// Every job and every pod there ever was: an expectation about one that never was is a typing
     /// error, not a zero.
     pub ever: BTreeSet<ObjectKey>,
+    /// Pods that leave and by when they are to be gone, as far as they are counted on.
+    leave_by: BTreeSet<(TimeMs, ObjectKey)>,
 }
 
 impl Books {
@@ -254,6 +262,8 @@ impl Books {
             role: Name::default(),
             ownership: Ownership::Ours,
             status: PodStatus::Pending,
+            leave_by: None,
+            stuck: false,
             node: None,
             nominated: None,
             request: ResourceVec::default(),
@@ -307,6 +317,8 @@ impl Books {
             role: facts.role.clone(),
             ownership: facts.ownership,
             status: PodStatus::of(facts),
+            leave_by: facts.leave_by,
+            stuck: false,
             node: facts.node.clone(),
             nominated: held_node(facts).cloned(),
             request: self.names.vector(&facts.request),
@@ -320,6 +332,8 @@ impl Books {
             job.pods.insert(facts.key.clone());
             job.pod_queue.clone_from(&facts.queue);
         }
+        let leaving = entry.leave_by.filter(|_| entry.status == PodStatus::Releasing);
+        self.leave_by.extend(leaving.map(|leave_by| (leave_by, facts.key.clone())));
         if self.ever.insert(facts.key.clone()) {
             self.ever.insert(entry.job.clone());
         }
@@ -328,6 +342,9 @@ impl Books {
 
     fn drop_pod(&mut self, key: &ObjectKey) {
         let Some(entry) = self.pods.remove(key) else { return };
+        if let Some(leave_by) = entry.leave_by {
+            self.leave_by.remove(&(leave_by, key.clone()));
+        }
         self.post(&entry, ResourceVec::sub, |count| *count -= 1);
         if let Some(job) = self.jobs.get_mut(&entry.job) {
             job.pods.remove(key);
@@ -351,7 +368,7 @@ impl Books {
             let node = self.nodes.entry(name.clone()).or_default();
             move_by(&mut node.used, &pod.request);
             count(&mut node.pods);
-            if pod.status == PodStatus::Releasing {
+            if pod.status == PodStatus::Releasing && !pod.stuck {
                 move_by(&mut node.leaving, &pod.request);
             }
         }

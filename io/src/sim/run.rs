@@ -219,6 +219,9 @@ impl<'a> Run<'a> {
         let now_ms = i64::from(cycle - 1) * self.scenario.period_ms;
         let mut happenings = story::failures(&self.unfed);
         let restart = self.advance(now_ms, &mut happenings);
+        if let Some(after) = self.config.pipeline.stuck_after_ms {
+            self.books.give_up_on(TimeMs(now_ms.saturating_sub(after)));
+        }
         let unfed = std::mem::take(&mut self.unfed);
         let mut changed = restart || !unfed.is_empty();
         if restart {
