@@ -6,11 +6,12 @@ use bevy_ecs::system::SystemParam;
 
 use super::Dirty;
 use super::spawn::{DEFAULT_QUEUE, ROOT_QUEUE};
+use super::subgroups::Grouping;
 use crate::class::Classes;
 use crate::cycle::Leadership;
 use crate::delta::{
-    ClusterDelta, DomainFacts, Facts, NodeFacts, ObjectRef, PodGroupFacts, PriorityClassFacts,
-    QueueFacts, TopologyFacts,
+    ClusterDelta, DomainFacts, Facts, GroupTree, NodeFacts, ObjectRef, PodGroupFacts,
+    PriorityClassFacts, QueueFacts, TopologyFacts,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::interpod::SelectorRegistry;
@@ -223,7 +224,7 @@ impl Intake<'_, '_> {
         let priority = self.priority_classes.value(facts.priority_class.as_ref()).unwrap_or(0);
         let queue = self.queue_named(facts.queue.as_ref());
         self.move_job(job, queue);
-        self.regroup(job, &facts.subgroups);
+        self.regroup(job, Grouping::of(facts));
         let others_decide = *self.role == Leadership::Follows;
         let Ok(mut item) = self.cluster.jobs.get_mut(job) else { return };
         if !item.identity.present || item.identity.uid != facts.uid || others_decide {
@@ -235,7 +236,8 @@ impl Intake<'_, '_> {
         item.identity.uid = facts.uid.clone();
         item.identity.created = facts.created;
         item.identity.present = true;
-        item.spec.min_available = facts.min_member;
+        let of_tree = facts.tree.as_deref().filter(|tree| !tree.subgroups.is_empty());
+        item.spec.min_available = of_tree.map_or(facts.min_member, GroupTree::least_pods);
         let eases = (item.spec.preemptable, item.spec.priority) != (facts.preemptable, priority);
         item.spec.preemptable = facts.preemptable;
         item.spec.budget = facts.budget;
@@ -246,7 +248,6 @@ impl Intake<'_, '_> {
         item.spec.min_quota = facts.min_resources.clone().unwrap_or_default();
         item.spec.wait_ms = facts.wait_ms;
         item.spec.topology.clone_from(&facts.topology);
-        item.spec.tree.clone_from(&facts.tree);
         item.set_role_minimums(&facts.min_task_member);
         self.cluster.settle(Some(job));
         if eases {
@@ -266,7 +267,7 @@ impl Intake<'_, '_> {
         let Some(&job) = self.directory.jobs.get(&JobKey::Group(key.clone())) else { return };
         // Nothing it said holds any more: a scheduler that starts now would not know it either.
         self.move_job(job, self.queue_named(None));
-        self.regroup(job, &[]);
+        self.regroup(job, Grouping::default());
         let Ok(mut item) = self.cluster.jobs.get_mut(job) else { return };
         item.identity.present = false;
         item.identity.uid = Name::default();

@@ -22,6 +22,7 @@ mod budget_of_group;
 mod rescheduling;
 mod tdm;
 mod planned;
+mod kai;
 
 use super::PluginSpec;
 
