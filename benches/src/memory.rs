@@ -62,7 +62,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Memory of the process that is in the machine's, in MiB; none where the kernel does not say.
+/// Memory of the process that is in the machine's, in MiB; `None` where the kernel does not say.
 pub fn resident_mib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -25,7 +25,7 @@ pub struct Class {
     pub nodes: Matcher,
     /// Which taints each of them bears.
     pub tolerances: ToleranceSet,
-    /// What their queue says of groups of nodes; none where no plugin reads groups.
+    /// What their queue says of groups of nodes; `None` where no plugin reads groups.
     pub group_rule: Option<GroupRuleId>,
     /// Images of their containers, one for each.
     pub images: Vec<Symbol>,
@@ -37,7 +37,7 @@ pub struct Class {
     pub borrows: bool,
     /// Rules about other pods, their own and others' about them.
     pub interpod: InterPodRules,
-    /// What the claims of each of them ask of a node; none if nothing.
+    /// What the claims of each of them ask of a node; `None` if nothing.
     pub volumes: Option<Arc<VolumeRules>>,
     origin: Arc<ClassOrigin>,
 }
@@ -77,7 +77,7 @@ pub(crate) struct Asks {
 pub struct Classes {
     reads: Reads,
     by_origin: HashMap<Arc<ClassOrigin>, ClassId, FxBuildHasher>,
-    /// By number; none where a class was dropped and its number is free.
+    /// By number; `None` where a class was dropped and its number is free.
     list: Vec<Option<Box<Class>>>,
     free: Vec<ClassId>,
     /// Classes that were in use when that was last looked at.

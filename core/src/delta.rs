@@ -1,7 +1,7 @@
 //! What the outside tells the core: one object set, one object gone, or the outcome of one call.
 //!
-//! A delta carries the whole object as scheduling sees it, never a patch, so that the same delta
-//! applied twice changes nothing and deltas of different objects may arrive in any order.
+//! A delta carries the whole object as scheduling sees it, never a patch. That makes it idempotent:
+//! applied twice it changes nothing, and deltas of different objects may arrive in any order.
 
 mod requirement;
 mod node;

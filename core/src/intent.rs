@@ -151,7 +151,7 @@ pub struct Ruling {
     pub op: DecisionOp,
     /// The pod's job.
     pub job: ObjectKey,
-    /// For an eviction: the job it makes room for; none if it makes room for nobody in particular.
+    /// For an eviction: the job it makes room for; `None` if it makes room for nobody in particular.
     pub beneficiary: Option<ObjectKey>,
     /// Why a pod is evicted, or why room is given up.
     pub reason: Option<String>,

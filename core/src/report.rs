@@ -11,7 +11,7 @@ use crate::verdict::Reason;
 /// Pods that wait, counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
-    /// Pods that wait, by why their job does; none for jobs nobody has looked at yet.
+    /// Pods that wait, by why their job does; `None` for jobs nobody has looked at yet.
     pub waiting: BTreeMap<Option<Reason>, u32>,
     /// Pods with room held for them.
     pub reserved: u32,
@@ -36,7 +36,7 @@ pub struct PodView {
     /// The same as a sentence; the same situation gives the same text.
     pub message: Option<String>,
     /// The reason of its condition `PodScheduled=False`: `Schedulable` if it would have a place but
-    /// for the rest of its gang, else `Unschedulable`. None if it does not wait, or is gated: then
+    /// for the rest of its gang, else `Unschedulable`. `None` if it does not wait, or is gated: then
     /// the condition is not the scheduler's.
     pub unscheduled: Option<&'static str>,
     /// The room held for it, if any.

@@ -12,7 +12,7 @@ use bevy_ecs::prelude::{Schedule, World};
 
 use crate::class::Classes;
 use crate::cycle::ingest::{self, Dirty, Inbox};
-use crate::cycle::{self, Leadership, NextDue, ReportedQueues};
+use crate::cycle::{self, Leadership, NextDue, ReportedQueues, StaleGangs};
 use crate::delta::{ClusterDelta, ObjectRef};
 use crate::evict::InfeasibleCache;
 use crate::ids::TimeMs;
@@ -71,6 +71,7 @@ impl Scheduler {
         world.init_resource::<Alarm>();
         world.init_resource::<Refused>();
         world.init_resource::<InfeasibleCache>();
+        world.init_resource::<StaleGangs>();
         world.init_resource::<ReportedQueues>();
         let mut names = Names::default();
         let policies = Policies::new(config, &mut names.0);

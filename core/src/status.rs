@@ -99,7 +99,7 @@ impl Condition {
         Self { kind: ConditionKind::Unschedulable, reason: constant.into(), message }
     }
 
-    /// The stable code in the message; none where somebody else wrote it.
+    /// The stable code in the message; `None` where somebody else wrote it.
     pub fn code(&self) -> Option<&str> {
         let (_, rest) = self.message.split_once(UNSCHEDULABLE)?;
         rest.split_once(": ").map(|(code, _)| code)

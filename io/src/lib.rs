@@ -9,6 +9,7 @@ pub mod crds;
 pub mod config;
 pub mod sim;
 pub mod kube;
+mod causes;
 mod metrics;
 mod node_load;
 pub mod run;

@@ -8,8 +8,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::scheduling::v1::PriorityClass;
 use kube::Api;
-use kube::api::{DeleteParams, ListParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::{Value, json};
 
@@ -178,7 +179,11 @@ pub async fn make_group(space: &Space<'_>, name: &str, spec: Value) {
 
 /// Makes a pod of a gang that may use the test's own nodes only.
 pub async fn make_member(space: &Space<'_>, gang: &str, at: usize, requests: &Value) {
-    let pod = json!({
+    space.make(&pods(space), member(space, gang, at, requests)).await;
+}
+
+fn member(space: &Space<'_>, gang: &str, at: usize, requests: &Value) -> Value {
+    json!({
         "metadata": {
             "name": format!("{gang}-{at}"),
             "namespace": space.namespace(),
@@ -191,8 +196,7 @@ pub async fn make_member(space: &Space<'_>, gang: &str, at: usize, requests: &Va
                 {"name": "main", "image": "none", "resources": {"requests": requests}},
             ],
         },
-    });
-    space.make(&pods(space), pod).await;
+    })
 }
 
 /// What most pods of tests ask for.
@@ -208,7 +212,47 @@ pub async fn make_gang(space: &Space<'_>, name: &str, members: usize, requests: 
     }
 }
 
-/// Where the pods of the test are whose name begins so; none for those that wait.
+/// A policy under which whole gangs evict for a more important one.
+pub const PREEMPT: &str = r#"
+actions: "enqueue, allocate, preempt, backfill"
+configurations: [{name: preempt, arguments: {gangAwareEnable: true}}]
+tiers:
+- plugins: [{name: priority}, {name: gang, enablePreemptable: false}, {name: conformance}]
+- plugins: [{name: predicates}, {name: nodeorder}]
+"#;
+
+/// Makes the priority classes `low` and `high`.
+pub async fn make_priority_classes(space: &Space<'_>) {
+    let classes: Api<PriorityClass> = Api::all(space.client());
+    for (name, value) in [("low", 1), ("high", 100)] {
+        space.make(&classes, json!({"metadata": {"name": name}, "value": value})).await;
+    }
+}
+
+/// Makes a gang of a priority class that needs `least` of its pods, which take four CPUs each.
+pub async fn make_ranked_gang(
+    space: &Space<'_>,
+    name: &str,
+    (members, least): (usize, usize),
+    class: &str,
+) {
+    make_group(space, name, json!({"minMember": least, "priorityClassName": class})).await;
+    for at in 0..members {
+        let mut pod = member(space, name, at, &json!({"cpu": "4"}));
+        pod["spec"]["priorityClassName"] = class.into();
+        space.make(&pods(space), pod).await;
+    }
+}
+
+/// Says that a pod runs, as a kubelet does.
+pub async fn set_running(space: &Space<'_>, name: &str) {
+    let status = json!({"status": {"phase": "Running"}});
+    let patch = Patch::Strategic(&status);
+    let patched = pods(space).patch_status(name, &PatchParams::default(), &patch).await;
+    patched.expect("the pod is there");
+}
+
+/// Where the pods of the test are whose name begins so; `None` for those that wait.
 pub async fn places(space: &Space<'_>, prefix: &str) -> BTreeMap<String, Option<String>> {
     let list = pods(space).list(&ListParams::default()).await.expect("pods can be listed");
     let entries = list.items.into_iter().filter_map(|pod| {

@@ -23,12 +23,18 @@ pub enum ActionKind {
     Enqueue,
     /// Places pods that request something.
     Allocate,
+    /// Places pods, whether they request anything or not.
+    AllocateAll,
     /// Places pods that request nothing.
     Backfill,
     /// Makes room for a job by evicting others.
     Evict(EvictPurpose, GangAware),
     /// Evicts pods that a plugin wants elsewhere.
     Shuffle,
+    /// Evicts what is left of gangs that have run without their minimum for too long.
+    EvictStaleGangs,
+    /// Nothing: this version knows it by its name only.
+    Planned,
 }
 
 /// Why room is wanted.
@@ -51,6 +57,9 @@ pub enum GangAware {
 
 /// Key of the argument that makes an evicting action gang-aware.
 pub const GANG_AWARE_KEY: &str = "gangAwareEnable";
+
+/// Key of the argument that limits how many jobs of one queue an action tries in a cycle.
+pub const QUEUE_DEPTH_KEY: &str = "queueDepthPerAction";
 
 /// One action to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +84,12 @@ impl ActionConfig {
         }
     }
 
+    /// How many jobs of one queue it tries in a cycle; none is all of them.
+    pub fn queue_depth(&self) -> Option<u32> {
+        self.spec.arguments.iter().find(|spec| spec.key == QUEUE_DEPTH_KEY)?;
+        u32::try_from(self.values().int(QUEUE_DEPTH_KEY)).ok()
+    }
+
     /// Does it evict for whole gangs?
     pub fn is_gang_aware(&self) -> bool {
         match self.spec.kind {
@@ -85,7 +100,7 @@ impl ActionConfig {
     }
 }
 
-/// Every action.
+/// Every action of Volcano.
 pub const ACTIONS: &[ActionSpec] = &[
     ActionSpec {
         name: "enqueue",
@@ -170,6 +185,57 @@ pub const ACTIONS: &[ActionSpec] = &[
         kind: ActionKind::Shuffle,
         arguments: &[MIN_RUNTIME, MAX_EVICTIONS],
     },
+];
+
+/// Every action of KAI, in its default order.
+pub const KAI_ACTIONS: &[ActionSpec] = &[
+    ActionSpec {
+        name: "allocate",
+        summary: "places pending pods on free room: a gang's minimum at once, then pod by pod",
+        kind: ActionKind::AllocateAll,
+        arguments: &[QUEUE_DEPTH],
+    },
+    ActionSpec {
+        name: "consolidation",
+        summary: "moves running pods together where that makes room for a job",
+        kind: ActionKind::Planned,
+        arguments: &[QUEUE_DEPTH],
+    },
+    ActionSpec {
+        name: "reclaim",
+        summary: "evicts pods of queues above their fair share for a queue below its own",
+        kind: ActionKind::Evict(EvictPurpose::Reclaim, GangAware::Always),
+        arguments: KAI_EVICT_ARGUMENTS,
+    },
+    ActionSpec {
+        name: "preempt",
+        summary: "evicts preemptible pods of lower priority for a job of the same queue",
+        kind: ActionKind::Evict(EvictPurpose::Preempt, GangAware::Always),
+        arguments: KAI_EVICT_ARGUMENTS,
+    },
+    ActionSpec {
+        name: "stalegangeviction",
+        summary: "evicts gangs that have run without their minimum for longer than they may",
+        kind: ActionKind::EvictStaleGangs,
+        arguments: &[QUEUE_DEPTH.without_effect("every stale gang is looked at")],
+    },
+];
+
+const QUEUE_DEPTH: ArgumentSpec = arg(
+    QUEUE_DEPTH_KEY,
+    IntFrom(-1),
+    "-1",
+    "jobs of one queue it tries in a cycle; -1 is all of them",
+);
+
+const KAI_EVICT_ARGUMENTS: &[ArgumentSpec] = &[
+    QUEUE_DEPTH,
+    MAX_DOMAINS,
+    ALLOW_WHOLE_BUNDLE,
+    WHOLE_BUNDLE_SCOPE,
+    DOMAIN_SEARCH,
+    MIN_RUNTIME,
+    MAX_EVICTIONS,
 ];
 
 const PREDICATE_ERROR_CACHE: ArgumentSpec = arg(

@@ -290,7 +290,7 @@ impl<'a> Values<'a> {
         given.or_else(default).unwrap_or_else(|| self.no_default(key, "an amount"))
     }
 
-    /// A length of time in milliseconds; none where nothing is given and nothing holds by default.
+    /// A length of time in milliseconds; `None` where nothing is given and nothing holds by default.
     pub fn duration_ms(&self, key: &str) -> Option<i64> {
         duration::parse_ms(self.text(key)).and_then(|ms| i64::try_from(ms).ok())
     }

@@ -68,7 +68,7 @@ fn unit_ns(unit: &str) -> Option<u128> {
     })
 }
 
-/// A decimal number of units in nanoseconds; none if it is beyond all bounds.
+/// A decimal number of units in nanoseconds; `None` if it is beyond all bounds.
 fn scaled(whole: &str, fraction: &str, unit_ns: u128) -> Option<u128> {
     let number = |digits: &str| if digits.is_empty() { Some(0) } else { digits.parse().ok() };
     let whole: u128 = number(whole)?;

@@ -6,16 +6,19 @@
 
 mod action;
 mod argument;
+mod dialect;
 pub mod boolean;
 pub mod duration;
 mod wall_clock;
 
 pub use action::{
     ACTIONS, ActionConfig, ActionKind, ActionSpec, EvictPurpose, GANG_AWARE_KEY, GangAware,
+    KAI_ACTIONS, QUEUE_DEPTH_KEY,
 };
 pub use argument::{
     AmountScale, ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, Values, arg, argument,
 };
+pub use dialect::Dialect;
 pub use wall_clock::{DAY_MS, TimeOfDay, WallClock};
 
 use crate::ids::Name;

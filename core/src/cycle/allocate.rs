@@ -19,12 +19,18 @@ use crate::statement::Statement;
 use crate::verdict::{Reason, Verdict};
 use crate::world::JobKey;
 
-pub(super) fn allocate(mut session: Session<'_, '_>) {
-    place_jobs(&mut session, "allocate", TaskSet::Requesting);
+/// The action: which tasks it places, and how many jobs of one queue it tries in a cycle.
+pub(super) fn allocate(set: TaskSet, queue_depth: Option<u32>) -> impl FnMut(Session<'_, '_>) {
+    move |mut session: Session<'_, '_>| place_jobs(&mut session, "allocate", set, queue_depth)
 }
 
 /// Serves every job that has tasks of the set to place: those with reservations before others.
-pub(super) fn place_jobs(session: &mut Session<'_, '_>, action: &'static str, set: TaskSet) {
+pub(super) fn place_jobs(
+    session: &mut Session<'_, '_>,
+    action: &'static str,
+    set: TaskSet,
+    queue_depth: Option<u32>,
+) {
     let (reserved, fresh): (Vec<Entity>, Vec<Entity>) = eligible(session, action)
         .into_iter()
         .partition(|&job| session.cluster.job(job).counts().pipelined() > 0);
@@ -35,7 +41,8 @@ pub(super) fn place_jobs(session: &mut Session<'_, '_>, action: &'static str, se
     session.outcome.0.expect(tasks, reports);
     session.cluster.reservations.expect(tasks);
     session.cluster.log.expect(tasks);
-    drive(session, Entitled::BelowDue, [reserved, fresh], |session, job, pending| {
+    let entitled = (Entitled::BelowDue, queue_depth);
+    drive(session, entitled, [reserved, fresh], |session, job, pending| {
         let pending = pending.get_or_insert_with(|| PendingTasks::of(session, job, set));
         if pending.is_done() {
             return Turn::Passed;

@@ -6,5 +6,5 @@ use super::allocate::place_jobs;
 use crate::place::{Session, TaskSet};
 
 pub(super) fn backfill(mut session: Session<'_, '_>) {
-    place_jobs(&mut session, "backfill", TaskSet::BestEffort);
+    place_jobs(&mut session, "backfill", TaskSet::BestEffort, None);
 }

@@ -19,17 +19,19 @@ mod allocate;
 mod backfill;
 mod evict;
 mod shuffle;
+mod evict_stale_gangs;
 mod reflect;
 
 use bevy_ecs::prelude::{IntoScheduleConfigs, Res, ResMut, Resource, Schedule};
 use bevy_ecs::schedule::ScheduleLabel;
 use bevy_ecs::schedule::SingleThreadedExecutor;
 
+pub(crate) use evict_stale_gangs::StaleGangs;
 pub(crate) use reflect::{NextDue, ReportedQueues};
 
 use crate::config::ActionKind;
 use crate::evict::{EvictAction, EvictLimits};
-use crate::place::{Outcome, Settings};
+use crate::place::{Outcome, Settings, TaskSet};
 use crate::policy::SchedulerConfig;
 
 /// Whether this scheduler decides, or only keeps up with the one that does.
@@ -66,7 +68,14 @@ pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
         schedule.configure_sets(Lap(at + 1).after(stage).before(Stage(at + 2)));
         match action.spec.kind {
             ActionKind::Enqueue => schedule.add_systems(enqueue::enqueue.in_set(stage)),
-            ActionKind::Allocate => schedule.add_systems(allocate::allocate.in_set(stage)),
+            ActionKind::Allocate | ActionKind::AllocateAll => {
+                let set = match action.spec.kind {
+                    ActionKind::Allocate => TaskSet::Requesting,
+                    _ => TaskSet::All,
+                };
+                let depth = action.queue_depth();
+                schedule.add_systems(allocate::allocate(set, depth).in_set(stage))
+            }
             ActionKind::Backfill => schedule.add_systems(backfill::backfill.in_set(stage)),
             ActionKind::Evict(purpose, _) => {
                 let action = EvictAction::of(action, purpose);
@@ -76,6 +85,10 @@ pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
                 let limits = EvictLimits::of(action.values());
                 schedule.add_systems(shuffle::shuffle(limits).in_set(stage))
             }
+            ActionKind::EvictStaleGangs => {
+                schedule.add_systems(evict_stale_gangs::evict_stale_gangs.in_set(stage))
+            }
+            ActionKind::Planned => continue,
         };
     }
     let closing = (reflect::reflect, reflect::tell_waits, reflect::rest, lap("reflect")).chain();

@@ -49,7 +49,7 @@ pub(super) fn apportion(
     }
 }
 
-/// The portion of every queue; none if no plugin divides.
+/// The portion of every queue; `None` if no plugin divides.
 fn divide(
     queues: &Query<'_, '_, Side>,
     policies: &Policies,

@@ -20,7 +20,7 @@ pub(super) fn shuffle(limits: EvictLimits) -> impl FnMut(Session<'_, '_>) {
     }
 }
 
-/// Plugins whose interval has passed; none if there is nobody to ask at all. For the others a cycle comes
+/// Plugins whose interval has passed; `None` if there is nobody to ask at all. For the others a cycle comes
 /// when theirs has.
 fn due_plugins(session: &mut Session<'_, '_>) -> Option<Vec<&'static str>> {
     let now = session.now.0;

@@ -33,7 +33,7 @@ impl InterPodFacts {
         self.companions().into_iter().chain(terms.map(|term| term.pods.clone())).chain(spread)
     }
 
-    /// The pods a required affinity looks for; none where nothing is required.
+    /// The pods a required affinity looks for; `None` where nothing is required.
     pub fn companions(&self) -> Option<PodSelector> {
         let parts = self.affinity.iter().flat_map(|term| term.pods.0.iter().cloned());
         let mut parts: Vec<_> = parts.collect();

@@ -2,7 +2,7 @@
 
 use crate::ids::{Name, TimeMs};
 
-/// What somebody measured of a node. It is known until something newer is, and counts until it is old.
+/// A measurement of the load of a node. A newer one replaces it, and it counts until it is too old.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeLoadFacts {
     /// Name of the node.
@@ -11,8 +11,8 @@ pub struct NodeLoadFacts {
     pub usage: MeasuredUsage,
     /// When that was measured.
     pub measured: TimeMs,
-    /// Over how long a time it was measured, in milliseconds: a pod that had been running for so long is
-    /// in it.
+    /// The time it is a mean over, in milliseconds: the load of a pod that had been running for that long
+    /// is in it.
     pub window_ms: i64,
 }
 

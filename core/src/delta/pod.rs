@@ -37,8 +37,8 @@ pub struct PodFacts {
     pub key: ObjectKey,
     /// Object uid: a pod of the same name with another uid is another pod.
     pub uid: Name,
-    /// `metadata.resourceVersion`, which grows with every change of the object. Of one pod nothing
-    /// older than what is known is taken in; none is taken in order of arrival.
+    /// `metadata.resourceVersion`, which grows with every change of the object. Facts that are older than
+    /// those known of the pod are dropped; without a version, facts count in the order they arrive.
     pub version: Option<u64>,
     /// Creation time.
     pub created: TimeMs,
@@ -62,13 +62,13 @@ pub struct PodFacts {
     pub cooldown_ms: i64,
     /// What it asks for in all, `pods: 1` included.
     pub request: ResourceList,
-    /// How firmly that is promised to it.
+    /// How firmly that is promised to it: its quality of service.
     pub qos: QosClass,
     /// What the rules read of it besides the request.
     pub constraints: Constraints,
     /// Claims its volumes name, sorted, each once.
     pub claims: Vec<PodClaim>,
-    /// Drivers of volumes that stand in the pod itself and have to be attached, one entry a volume,
+    /// Drivers of volumes that the pod itself defines and that have to be attached, one entry a volume,
     /// sorted.
     pub inline_drivers: Vec<Name>,
     /// Labels, sorted by key.

@@ -81,7 +81,7 @@ pub struct NodeGroupFacts {
 pub enum GroupLimits {
     /// So much of these, as much as there is of others.
     Given(Vec<(Name, ResourceList)>),
-    /// The annotation cannot be read: nothing, so that a slip of the pen is noticed.
+    /// The annotation cannot be read: nothing, so that a typing error is noticed.
     Unreadable,
 }
 

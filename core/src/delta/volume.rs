@@ -150,7 +150,7 @@ pub struct StorageClassFacts {
     pub name: Name,
     /// Creation time: of several default classes the youngest counts.
     pub created: TimeMs,
-    /// Who makes volumes; none if nobody does (`kubernetes.io/no-provisioner`).
+    /// Who makes volumes; `None` if nobody does (`kubernetes.io/no-provisioner`).
     pub provisioner: Option<Name>,
     /// When claims of the class get their volume.
     pub binding: BindingMode,

@@ -20,6 +20,8 @@ pub(crate) struct EvictAction {
     pub(super) whole: WholeBundles,
     /// Which of the domains that work is taken.
     pub(super) search: DomainSearch,
+    /// How many jobs of one queue it serves in a cycle; none is as the scheduler is set.
+    pub(super) queue_depth: Option<u32>,
     /// Tasks it never evicts, for any evictor.
     pub(super) limits: EvictLimits,
 }
@@ -107,6 +109,7 @@ impl EvictAction {
             max_domains: usize::try_from(arguments.int("maxDomains")).unwrap_or(usize::MAX),
             whole,
             search,
+            queue_depth: config.queue_depth(),
             limits: EvictLimits::of(arguments),
         }
     }

@@ -61,7 +61,7 @@ impl<'a, 'w, 's> Fairness<'a, 'w, 's> {
 }
 
 /// The queues that are compared for giver and taker: the ancestors this many levels above them, at most
-/// those just below the first queue both are in. None if one contains the other.
+/// those just below the first queue both are in. `None` if one contains the other.
 fn compared(
     cluster: &Cluster<'_, '_>,
     taker: &[Entity],

@@ -65,7 +65,7 @@ pub(crate) fn run(
         EvictPurpose::Preempt => Entitled::All,
         EvictPurpose::Reclaim => Entitled::BelowDue,
     };
-    drive(session, entitled, [starving], |session, job, _| {
+    drive(session, (entitled, action.queue_depth), [starving], |session, job, _| {
         serve(session, action, infeasible, &mut pool, job)
     });
 }

@@ -87,7 +87,7 @@ struct NodeOffer {
     tasks: Option<Vec<Entity>>,
 }
 
-/// Who could go on one node, in the order they would, and what that costs; none if it is not enough.
+/// Who could go on one node, in the order they would, and what that costs; `None` if it is not enough.
 fn make_offer(
     session: &Session<'_, '_>,
     evictor: &Evictor,

@@ -36,7 +36,7 @@ pub(super) fn decide(
     let mut found = None;
     if bound.hopeful {
         let victims_by_node = view.victims_by_node(session);
-        found = Hunt { action, shortage, pending, victims_by_node }.attempt(session);
+        found = TaskByTaskSearch { action, shortage, pending, victims_by_node }.attempt(session);
     }
     if found.is_none() && action.purpose == EvictPurpose::Preempt {
         let own = [Candidate::own(session, action, shortage.evictor.job)];
@@ -47,7 +47,8 @@ pub(super) fn decide(
         tried |= bound.hopeful;
         if bound.hopeful {
             let victims_by_node = &VictimsByNode::new(session, &own, &freeable);
-            found = Hunt { action, shortage, pending, victims_by_node }.attempt(session);
+            found =
+                TaskByTaskSearch { action, shortage, pending, victims_by_node }.attempt(session);
         }
     }
     let failed = if tried { SearchEnd::Failed } else { SearchEnd::Infeasible(slots) };
@@ -56,11 +57,11 @@ pub(super) fn decide(
     Ok(found)
 }
 
-/// Domains in which a placement that was begun may fail: after as many the job waits.
+/// In how many domains a placement that was begun may fail before the job waits.
 const TRIALS: usize = 8;
 
-/// A search for room, and whom it may cost their place.
-struct Hunt<'a> {
+/// A search for room one task at a time, and the victims it may choose from.
+struct TaskByTaskSearch<'a> {
     action: &'a EvictAction,
     shortage: &'a Shortage,
     pending: &'a PendingTasks,
@@ -84,7 +85,7 @@ impl PlanDraft {
     }
 }
 
-impl Hunt<'_> {
+impl TaskByTaskSearch<'_> {
     /// Places tasks until the job's minimum is covered; returns that and who has to go. Without success
     /// nothing is changed.
     fn attempt(&self, session: &mut Session<'_, '_>) -> Option<EvictionPlan> {
@@ -184,27 +185,27 @@ impl Hunt<'_> {
     ) -> bool {
         let job = self.shortage.evictor.job;
         let start = draft.mark().0;
-        // What one of a class did not find no other will, until something has changed.
-        let mut hopeless: Vec<ClassId> = Vec::new();
+        // Where one task of a class found no room no other will, until something has been placed.
+        let mut without_room: Vec<ClassId> = Vec::new();
         while may_be_served(session, job, part)
             && let Some(task) = part.pop()
         {
             let item = session.cluster.task(task);
             let (class, preempts) = (item.membership.class, item.priority.preempts);
-            if hopeless.contains(&class) {
+            if without_room.contains(&class) {
                 continue;
             }
             let evictor = Evictor { task: Some(task), ..self.shortage.evictor };
-            let Hunt { action, victims_by_node, .. } = self;
+            let TaskByTaskSearch { action, victims_by_node, .. } = self;
             let statement = &mut draft.statement;
             let Some(taken) =
                 make_room(session, action, statement, &evictor, victims_by_node, rows)
             else {
-                hopeless.extend((preempts != PreemptionPolicy::Never).then_some(class));
+                without_room.extend((preempts != PreemptionPolicy::Never).then_some(class));
                 continue;
             };
             draft.victims.extend(taken);
-            hopeless.clear();
+            without_room.clear();
             let served = match part.subgroup {
                 None => self.is_enough(session),
                 subgroup => is_served(session, job, subgroup),
@@ -229,14 +230,14 @@ impl Hunt<'_> {
     }
 }
 
-/// Domains in order of preference, none being the whole cluster, and in how many of them a placement may
-/// be begun.
+/// Domains in order of preference, `None` being the whole cluster, and in how many of them a placement
+/// that was begun may fail.
 struct Domains {
     domains: Vec<Option<Entity>>,
     trials: usize,
 }
 
-/// Rows of a domain, as far as they lie inside others; none is all of those.
+/// Rows of a domain that are among the outer ones; `None` means all of those.
 fn rows_of(session: &Session<'_, '_>, domain: Option<Entity>, outer: Rows<'_>) -> Option<Vec<u32>> {
     domain.map(|domain| inside(&session.cluster.domain(domain).spot.rows, outer))
 }

@@ -54,12 +54,12 @@ pub(super) fn is_surplus(job: &JobReadOnlyItem<'_, '_>, tasks: &[GangTask]) -> b
 
 /// What a job can do without.
 struct SpareTasks<'a> {
-    /// Tasks; none if it is below its minimum.
+    /// Tasks; `None` if it is below its minimum.
     job: Option<u32>,
     /// Tasks of each role; empty where roles do not count.
     roles: Vec<u32>,
     groups: Vec<SpareGroup>,
-    /// Whole sub-groups of each policy beyond those it needs; none where it needs none.
+    /// Whole sub-groups of each policy beyond those it needs; `None` where it needs none.
     policies: Vec<Option<u32>>,
     /// Where sub-groups form a tree.
     sets: Option<TreeSpare<'a>>,
@@ -68,7 +68,7 @@ struct SpareTasks<'a> {
 /// A sub-group.
 struct SpareGroup {
     policy: usize,
-    /// Tasks beyond its size; none if it is not whole.
+    /// Tasks beyond its size; `None` if it is not whole.
     spare: Option<u32>,
 }
 

@@ -113,7 +113,7 @@ pub(crate) enum Wait {
 }
 
 impl Wait {
-    /// How the pod of a job with that verdict waits; none if it does not, or nobody has looked at it.
+    /// How the pod of a job with that verdict waits; `None` if it does not, or nobody has looked at it.
     pub(crate) fn of(task: &TaskReadOnlyItem<'_, '_>, verdict: Option<&Verdict>) -> Option<Self> {
         match task.status().0 {
             TaskStatus::Pending if task.traits.gated => Some(Self::Gated),
@@ -125,7 +125,7 @@ impl Wait {
         }
     }
 
-    /// Reason of the condition `PodScheduled=False`; none where it is not ours to write.
+    /// Reason of the condition `PodScheduled=False`; `None` where it is not ours to write.
     pub(crate) fn condition(self) -> Option<&'static str> {
         match self {
             Self::Gated => None,

@@ -55,11 +55,11 @@ struct Selector {
 pub(crate) struct Learned {
     /// Selectors its own rules use.
     pub(crate) own: Vec<SelectorId>,
-    /// Tallies its own rules and ports make, besides those of selectors it matches.
+    /// Counts its own rules and ports add to, besides those of selectors it matches.
     made: Vec<CountId>,
 }
 
-/// Selectors below which it is not worth looking for unused ones.
+/// With fewer selectors than this, unused ones are not looked for.
 const SELECTORS_MIN: usize = 64;
 
 /// The label every namespace has.
@@ -72,11 +72,11 @@ pub struct SelectorRegistry {
     ids: RegistryMap<PodSelector, SelectorId>,
     /// Those that some pod could match, by its labels.
     index: LabelIndex<SelectorId>,
-    /// Selectors pods taken in before have not been held against yet.
+    /// New selectors: pods that came before them have not been matched against them yet.
     fresh: Vec<SelectorId>,
     /// Live selectors after which unused ones are looked for.
     limit: usize,
-    /// What each number counts; none where it is about a selector out of use.
+    /// What each number counts; `None` where it is about a selector out of use.
     counted: Vec<Option<Box<Counted>>>,
     count_ids: RegistryMap<Counted, CountId>,
     namespaces: BTreeMap<Name, Vec<(Name, Name)>>,
@@ -231,7 +231,7 @@ impl SelectorRegistry {
         self.ids.len() > self.limit.max(SELECTORS_MIN)
     }
 
-    /// Ends every selector that is not among those used (sorted). Numbers are all that stays of it.
+    /// Drops every selector that is not among those used (sorted). Its number is not given to another.
     pub(crate) fn keep(&mut self, used: &[SelectorId]) {
         self.index = LabelIndex::default();
         for (at, slot) in self.selectors.iter_mut().enumerate() {
@@ -291,7 +291,7 @@ impl SelectorRegistry {
         self.get(selector).map(|selector| selector.rules.clone()).unwrap_or_default()
     }
 
-    /// Tallies that must be empty where a port is wanted.
+    /// Counts that must be zero on a node where a port is wanted.
     pub(super) fn conflicting(&mut self, port: &HostPort) -> Vec<CountId> {
         if port.address.is_none() {
             return vec![self.count_id(Counted::PortAnywhere(port.port, port.protocol))];
@@ -305,7 +305,7 @@ impl SelectorRegistry {
         self.version
     }
 
-    /// A count in words that depend on what it counts alone; none for selectors that are not among
+    /// A count in words that depend on what it counts alone; `None` for selectors that are not among
     /// those used (sorted).
     pub(crate) fn describe(&self, count_id: CountId, used: &[SelectorId]) -> Option<String> {
         let counted = self.counted[count_id.0 as usize].as_deref()?;
@@ -319,7 +319,7 @@ impl SelectorRegistry {
         })
     }
 
-    /// A selector in words that depend on what it selects alone; none for one out of use.
+    /// A selector in words that depend on what it selects alone; `None` for one out of use.
     pub(crate) fn describe_selector(&self, id: SelectorId) -> Option<String> {
         self.get(id).map(|selector| format!("{:?}", selector.pods))
     }
@@ -329,7 +329,7 @@ impl SelectorRegistry {
 #[derive(Debug, Default)]
 pub(crate) struct Fresh {
     index: LabelIndex<SelectorId>,
-    /// Namespaces that all pods that match any of them are in; none if it may be any.
+    /// Namespaces that all pods that match any of them are in; `None` if it may be any.
     pub(crate) within: Option<Vec<Name>>,
     count: usize,
 }

@@ -279,7 +279,7 @@ impl Weighted {
                 count += 1;
             }
         }
-        // Weights of this size are a slip of the pen; keep their proportions as far as they go.
+        // Weights of this size are typing errors; keep their proportions as far as they go.
         while lanes.iter().map(|lane| i128::from(lane.1)).sum::<i128>() > Self::TOTAL_MAX.into() {
             for lane in &mut lanes {
                 lane.1 /= 2;

@@ -67,7 +67,7 @@ struct EqualTasks {
 }
 
 impl EqualTasks {
-    /// The tasks at the head of a part that may be placed together; none if there are too few.
+    /// The tasks at the head of a part that may be placed together; `None` if there are too few.
     fn ahead(session: &Session<'_, '_>, job: Entity, part: &PendingPart) -> Option<Self> {
         if part.ahead().len() < LEAST || session.settings.tuning.upkeep == Upkeep::Rescan {
             return None;

@@ -18,7 +18,7 @@ use crate::world::{ClassId, Exclusion, Obstacle, TaskStatus};
 /// Nodes named in a message.
 const NODES_NAMED: usize = 3;
 
-/// A gang that is covered, but not by what is free now; none if nothing is held for it. How long it
+/// A gang that is covered, but not by what is free now; `None` if nothing is held for it. How long it
 /// may wait is not said here: the text stays as it is while the situation does.
 pub(crate) fn waiting(session: &Session<'_, '_>, job: Entity) -> Option<Verdict> {
     let item = session.cluster.job(job);
@@ -156,7 +156,7 @@ fn wants_topology(session: &Session<'_, '_>, job: Entity) -> bool {
         || spec.tree.as_deref().is_some_and(by_levels)
 }
 
-/// What the job fails on if topology does not matter; none if nothing. Leaves no trace.
+/// What the job fails on if topology does not matter; `None` if nothing. Leaves no trace.
 fn anywhere(
     session: &mut Session<'_, '_>,
     job: Entity,

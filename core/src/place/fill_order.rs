@@ -27,7 +27,7 @@ pub(super) struct FillOrder {
     plots: Vec<Vec<u32>>,
     /// The first part that may have room for a class. Nothing is freed while a gang is placed.
     reached: Vec<(ClassId, usize)>,
-    /// What the tasks of the job want of each other's nodes.
+    /// What nodes are worth to a task by where the other tasks of its job are.
     arrangements: Vec<Box<dyn Arrangement>>,
 }
 
@@ -45,7 +45,7 @@ impl FillOrder {
         Self { plots, reached: Vec::new(), arrangements }
     }
 
-    /// Rows of the parts that are filled one after the other; none if there are none.
+    /// Rows of the parts that are filled one after the other; empty where no plugin divides the rows.
     fn plots(
         session: &mut Session<'_, '_>,
         (job, subgroup): (Entity, Option<u16>),
@@ -77,7 +77,7 @@ impl FillOrder {
         plots
     }
 
-    /// Does the best node count, wherever it is?
+    /// Is there no order, so that the best node is taken wherever it is?
     pub(super) fn is_free(&self) -> bool {
         self.plots.is_empty() && self.arrangements.is_empty()
     }
@@ -150,7 +150,7 @@ fn smallest_around(
     cluster.node(first).domains.0.iter().copied().find(contains)
 }
 
-/// What parts are laid out by.
+/// What the order of parts is made from.
 struct Layout<'a, 'w, 's> {
     session: &'a Session<'w, 's>,
     unit: Unit<'a>,
@@ -159,7 +159,7 @@ struct Layout<'a, 'w, 's> {
     /// Rows the job has places on, one entry for each place.
     home: &'a [u32],
     outer: Rows<'a>,
-    /// Has the job all it needs? Then it grows a task at a time, and only where it is matters.
+    /// Has the job its minimum? Then each further task only goes near those it has.
     surplus: bool,
 }
 
@@ -207,7 +207,7 @@ impl Layout<'_, '_, '_> {
         }
         let rows: Vec<u32> =
             rows.iter().copied().filter(|&row| is_inside(self.outer, row)).collect();
-        // Counted to the end: which one has least to spare matters.
+        // Counted without a limit: parts are compared by how much room they have to spare.
         let room = room_for(self.session, self.want.class, &rows, None, u32::MAX).now;
         (room > 0 && left > 0).then_some(Inner { domain, rows, held, room })
     }

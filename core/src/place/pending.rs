@@ -21,6 +21,8 @@ pub(crate) enum TaskSet {
     Requesting,
     /// Best-effort tasks of other gangs.
     BestEffort,
+    /// All of them.
+    All,
 }
 
 /// The tasks of one job, in the order they are to be placed, by sub-group.
@@ -332,6 +334,7 @@ fn tasks_of<'a>(
         let ours = match set {
             TaskSet::Requesting => !task.traits.best_effort || mixed || held,
             TaskSet::BestEffort => task.traits.best_effort && !mixed,
+            TaskSet::All => true,
         };
         // Where sub-groups form a tree, who belongs to none has no place.
         let lost = in_tree && task.membership.subgroup.is_none();

@@ -173,3 +173,6 @@ fn is_whole(
     let progress = session.cluster.job(job).progress(statuses);
     progress.is_some_and(|progress| progress.of(subgroup).is_whole())
 }
+
+#[cfg(test)]
+mod tests;

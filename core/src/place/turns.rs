@@ -66,9 +66,11 @@ impl Ord for InLine {
 
 /// Gives turns until every job has had enough: round after round, so that no job of a later round
 /// is served before one of an earlier.
+///
+/// `depth` is how many jobs of one queue have a turn; none is as the scheduler is set.
 pub(crate) fn drive(
     session: &mut Session<'_, '_>,
-    entitled: Entitled,
+    (entitled, depth): (Entitled, Option<u32>),
     rounds: impl IntoIterator<Item = Vec<Entity>>,
     mut turn: impl FnMut(&mut Session<'_, '_>, Entity, &mut Option<PendingTasks>) -> Turn,
 ) {
@@ -76,13 +78,14 @@ pub(crate) fn drive(
     let mut lines = Lines::default();
     for jobs in rounds {
         line_up(session, jobs, &mut lines);
-        give_turns(session, entitled, &mut lines, deadline.as_ref(), &mut turn);
+        let depth = depth.or(session.settings.tuning.jobs_per_queue);
+        give_turns(session, (entitled, depth), &mut lines, deadline.as_ref(), &mut turn);
     }
 }
 
 fn give_turns(
     session: &mut Session<'_, '_>,
-    entitled: Entitled,
+    (entitled, depth): (Entitled, Option<u32>),
     lines: &mut Lines,
     deadline: Option<&Deadline>,
     turn: &mut impl FnMut(&mut Session<'_, '_>, Entity, &mut Option<PendingTasks>) -> Turn,
@@ -112,7 +115,7 @@ fn give_turns(
             turn_away(session, line, &Verdict::new(Reason::QueueOverCapability, message));
             continue;
         }
-        if session.settings.tuning.jobs_per_queue.is_some_and(|limit| line.served >= limit) {
+        if depth.is_some_and(|limit| line.served >= limit) {
             cut(session, line, OUT_OF_TURNS);
             continue;
         }

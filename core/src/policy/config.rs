@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::plugin::Plugin;
 use super::spec::{PluginSpec, Setup};
 use crate::config::{
-    ActionConfig, Arguments, Gate, Gates, PipelineConfig, Sharding, Tuning, Values, WallClock,
+    ActionConfig, Arguments, Dialect, Gate, Gates, PipelineConfig, Sharding, Tuning, Values,
+    WallClock,
 };
 use crate::resource::ResourceNames;
 
@@ -24,10 +25,19 @@ pub struct SchedulerConfig {
     pub tuning: Tuning,
     /// How reservations are kept.
     pub pipeline: PipelineConfig,
-    /// Which nodes are ours; none if all are.
+    /// Which nodes are ours; `None` if all are.
     pub sharding: Option<Sharding>,
     /// What clocks show where a plugin goes by the time of day.
     pub clock: Clock,
+    /// Whose file it is.
+    pub dialect: Dialect,
+}
+
+impl SchedulerConfig {
+    /// The plugin of that name, if it is in any tier.
+    pub fn plugin(&self, name: &str) -> Option<&PluginConfig> {
+        self.tiers.iter().flatten().find(|plugin| plugin.spec.name == name)
+    }
 }
 
 /// How times relate to the time of day.
@@ -69,7 +79,7 @@ impl PluginConfig {
         self.minds(gate) && self.gates.is_open(gate)
     }
 
-    /// The plugin; none if this version does not have it, or if there is nothing to ask it.
+    /// The plugin; `None` if this version does not have it, or if there is nothing to ask it.
     pub fn build(&self, clock: &Clock, names: &mut ResourceNames) -> Option<Arc<dyn Plugin>> {
         let build = self.spec.build?;
         Some(build(&mut Setup { gates: self.gates, arguments: self.values(), clock, names }))

@@ -94,6 +94,13 @@ pub enum Admittance {
     Reject(Verdict),
 }
 
+impl From<Result<(), Verdict>> for Admittance {
+    /// Without an objection the job is admitted.
+    fn from(judged: Result<(), Verdict>) -> Self {
+        judged.map_or_else(Self::Reject, |()| Self::Permit)
+    }
+}
+
 /// What admission is judged by besides the cluster.
 #[derive(Clone, Copy, Debug)]
 pub struct AdmissionContext<'a> {

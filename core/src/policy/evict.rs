@@ -6,12 +6,12 @@ pub use crate::config::EvictPurpose;
 use crate::ids::TimeMs;
 use crate::world::Cluster;
 
-/// Who would get the room.
+/// Who would get the room: the preemptor, or the job of a queue that takes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evictor {
     /// The job that lacks room.
     pub job: Entity,
-    /// The task room is wanted for; none where it is the job as a whole.
+    /// The task room is wanted for; `None` where it is the job as a whole.
     pub task: Option<Entity>,
     /// Why.
     pub purpose: EvictPurpose,

@@ -59,7 +59,7 @@ pub trait ScorePlugin: Plugin {
 /// Scores nodes for the tasks of one job by where its other tasks are, on top of what a class scores.
 /// Scores of all plugins add up.
 pub trait JobScorePlugin: Plugin {
-    /// How the tasks of the job want to lie to each other. None if that does not matter: such a job is
+    /// How the tasks of the job want to lie to each other. `None` if that does not matter: such a job is
     /// asked once when it is placed, and costs nothing more.
     fn arrangement(
         &self,

@@ -15,7 +15,7 @@ pub(super) struct MeanTerm {
     pub(super) packing: Packing,
 }
 
-/// Weights above this are a slip of the pen; the sum over all resources must fit.
+/// Weights above this are typing errors; the sum over all resources must fit.
 const WEIGHT_MAX: i64 = 1_000_000;
 /// The best score before its factor.
 const BEST: i64 = 100 * SCORE_SCALE;
@@ -57,7 +57,7 @@ pub(super) fn add_mean(
     }
 }
 
-/// The weighted part of one resource on one node; none if the node would be over.
+/// The weighted part of one resource on one node; `None` if the node would be over.
 fn part(nodes: &NodeColumns<'_>, row: usize, dim: Dim, asked: i64, term: MeanTerm) -> Option<i64> {
     let (whole, used) = match dim.lane() {
         Some(lane) => (nodes.allocatable[row].0[lane], nodes.used[row].0[lane]),

@@ -1,16 +1,17 @@
 //! What a configuration may name: every action, the plugins of this version, and those of others.
 
-use super::plugins::STANDARD;
+use super::plugins::{KAI, STANDARD};
 use super::spec::PluginSpec;
-use crate::config::{ACTIONS, ActionSpec};
+use crate::config::{ACTIONS, ActionSpec, Dialect, KAI_ACTIONS};
 
 /// Everything a configuration may name. It is what a file is read against, so that a plugin of others
 /// has its arguments checked, its words in `check-config` and its name among those that may have been
 /// meant, like any other.
 #[derive(Clone, Debug)]
 pub struct Registry {
-    actions: &'static [ActionSpec],
-    plugins: Vec<&'static PluginSpec>,
+    dialect: Dialect,
+    /// Plugins of other makers.
+    others: Vec<&'static PluginSpec>,
 }
 
 /// A plugin cannot be added.
@@ -25,9 +26,30 @@ pub enum RegistryError {
 }
 
 impl Registry {
-    /// What this version has.
+    /// What this version has. A name means what it means to Volcano until another dialect is
+    /// [spoken](Self::speaking).
     pub fn standard() -> Self {
-        Self { actions: ACTIONS, plugins: STANDARD.to_vec() }
+        Self { dialect: Dialect::Volcano, others: Vec::new() }
+    }
+
+    /// The same for files of that scheduler: several names stand for another plugin there.
+    #[must_use]
+    pub fn speaking(&self, dialect: Dialect) -> Self {
+        Self { dialect, others: self.others.clone() }
+    }
+
+    /// Whose files it is for.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// Is the name that of a plugin or an action of KAI's and of none of Volcano's?
+    pub fn is_of_kai_alone(name: &str) -> bool {
+        let volcano = STANDARD.iter().map(|spec| spec.name);
+        let kai = KAI.iter().map(|spec| spec.name);
+        let actions = |list: &'static [ActionSpec]| list.iter().map(|spec| spec.name);
+        let is = |known: &str| known == name;
+        kai.chain(actions(KAI_ACTIONS)).any(is) && !volcano.chain(actions(ACTIONS)).any(is)
     }
 
     /// The same with another plugin.
@@ -36,16 +58,21 @@ impl Registry {
         if plugin.name.is_empty() || !plugin.name.bytes().all(is_plain) {
             return Err(RegistryError::Name(plugin.name));
         }
-        if self.plugin(plugin.name).is_some() {
+        let mut known = STANDARD.iter().chain(KAI).chain(&self.others);
+        if known.any(|spec| spec.name == plugin.name) {
             return Err(RegistryError::Duplicate(plugin.name));
         }
-        self.plugins.push(plugin);
+        self.others.push(plugin);
         Ok(self)
     }
 
     /// Every plugin.
     pub fn plugins(&self) -> impl Iterator<Item = &'static PluginSpec> {
-        self.plugins.iter().copied()
+        let own = match self.dialect {
+            Dialect::Volcano => STANDARD,
+            Dialect::Kai => KAI,
+        };
+        own.iter().chain(&self.others).copied()
     }
 
     /// The plugin of that name.
@@ -55,7 +82,10 @@ impl Registry {
 
     /// Every action.
     pub fn actions(&self) -> impl Iterator<Item = &'static ActionSpec> {
-        self.actions.iter()
+        match self.dialect {
+            Dialect::Volcano => ACTIONS.iter(),
+            Dialect::Kai => KAI_ACTIONS.iter(),
+        }
     }
 
     /// The action of that name.

@@ -30,7 +30,7 @@ pub struct PluginSpec {
     pub check: fn(Values<'_>) -> Result<(), BadArgument>,
     /// How a policy that names it is put into sentences.
     pub words: Words,
-    /// Makes the plugin; none where there is nothing to ask it.
+    /// Makes the plugin; `None` where there is nothing to ask it.
     pub build: Option<BuildFn>,
 }
 
@@ -42,6 +42,8 @@ pub type BuildFn = fn(&mut Setup<'_>) -> Arc<dyn Plugin>;
 pub enum Support {
     /// All of it.
     Full,
+    /// All of it, with and without the plugin: there is nothing to ask it.
+    Always,
     /// Part of it; the text says what is missing.
     Partial(&'static str),
     /// Known by name only: accepted, checked, and reported as having no effect.

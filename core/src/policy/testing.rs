@@ -10,12 +10,15 @@ use super::{
     Build, Clock, EvictPurpose, Evictor, Plugin, PluginConfig, PluginSpec, Policies, Registry,
     SchedulerConfig, Setup,
 };
-use crate::config::{ActionConfig, ArgumentValue, Arguments, Gates, PipelineConfig, Tuning};
+use crate::config::{
+    ActionConfig, ArgumentValue, Arguments, Dialect, Gates, PipelineConfig, Tuning,
+};
 use crate::delta::{
     BudgetFacts, ClusterDelta, GroupPhase, MeasuredUsage, NodeFacts, NodeLoadFacts, ObjectRef,
     PodFacts, PodGroupFacts, PodSetFacts, QueueFacts,
 };
 use crate::ids::{ObjectKey, TimeMs};
+use crate::intent::Decision;
 use crate::resource::ResourceNames;
 use crate::scheduler::Scheduler;
 use crate::testing;
@@ -32,6 +35,19 @@ pub(crate) struct Bed {
 pub(crate) fn plugin(name: &str, arguments: Arguments) -> PluginConfig {
     let spec = Registry::standard().plugin(name).expect("a plugin of this version");
     PluginConfig { spec, gates: Gates::default(), arguments }
+}
+
+/// Plugins of KAI's without arguments, and the action `allocate`.
+pub(crate) fn kai(plugins: &[&str]) -> SchedulerConfig {
+    let registry = Registry::standard().speaking(Dialect::Kai);
+    let plugin = |name: &&str| {
+        let spec = registry.plugin(name).expect("a plugin of this version");
+        PluginConfig { spec, gates: Gates::default(), arguments: Arguments::default() }
+    };
+    let spec = registry.action("allocate").expect("an action of this version");
+    let action = ActionConfig { spec, arguments: Arguments::default() };
+    let tier = plugins.iter().map(plugin).collect();
+    SchedulerConfig { actions: vec![action], dialect: Dialect::Kai, ..config(tier, &[]) }
 }
 
 /// A plugin of its spec with these arguments.
@@ -72,6 +88,7 @@ pub(crate) fn config(tier: Vec<PluginConfig>, actions: &[&str]) -> SchedulerConf
         pipeline: PipelineConfig::default(),
         sharding: None,
         clock: Clock::default(),
+        dialect: Dialect::Volcano,
     }
 }
 
@@ -223,6 +240,25 @@ impl Bed {
     pub(crate) fn decide(&mut self) -> usize {
         let now = self.tick();
         self.scheduler.run_cycle(now).decisions.len()
+    }
+
+    /// Runs a cycle and says what it decided: `Bind g-0 n`, in order.
+    pub(crate) fn decisions(&mut self) -> Vec<String> {
+        let now = self.tick();
+        let decided = self.scheduler.run_cycle(now).decisions;
+        assert_eq!(self.scheduler.audit(), Vec::<String>::new());
+        let say = |one: &Decision| format!("{:?} {} {}", one.op, one.pod.name, one.node);
+        let mut said: Vec<String> = decided.iter().map(say).collect();
+        said.sort();
+        said
+    }
+
+    /// Why a job waits.
+    pub(crate) fn why(&mut self, group: &str) -> String {
+        let jobs = self.scheduler.jobs();
+        let job = jobs.into_iter().find(|job| &*job.key.object().name == group);
+        let verdict = job.and_then(|job| job.verdict);
+        verdict.map_or_else(String::new, |why| format!("{:?}: {}", why.reason, why.message))
     }
 
     pub(crate) fn world(&self) -> &World {

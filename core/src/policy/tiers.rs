@@ -49,16 +49,17 @@ pub struct OrderKey {
 }
 
 impl OrderKey {
-    /// Keys all plugins together have for one thing; tasks use the last one for their number.
+    /// Keys one thing may have from all plugins together. The last key of a task is the number at the end
+    /// of its name.
     pub const KEYS: usize = 16;
 
-    /// Compares what plugins said, leaving the tie-breaks out.
+    /// Compares the keys of plugins only, without age and uid.
     pub fn cmp_rules(&self, other: &Self) -> Ordering {
         self.keys.cmp(&other.keys)
     }
 }
 
-/// Tables of queues, one for each plugin that orders them; none where a queue is judged by itself.
+/// Tables of queues, one for each plugin that orders them; `None` where a queue is judged by itself.
 pub struct Standings(Vec<Option<Box<dyn QueueTable>>>);
 
 impl Standings {
@@ -67,7 +68,7 @@ impl Standings {
         self.0.iter().any(Option::is_some)
     }
 
-    /// Tells every table of a job that has changed.
+    /// Updates every table after a job has changed.
     pub fn job_moved(&mut self, cluster: &Cluster<'_, '_>, job: Entity) {
         self.0.iter_mut().flatten().for_each(|table| table.job_moved(cluster, job));
     }
@@ -106,17 +107,17 @@ impl Policies {
         self.plugins.iter().fold(Reads::default(), |reads, plugin| reads.or(plugin.1.reads()))
     }
 
-    /// Where queues that say nothing of node groups take it from; none where no plugin reads groups.
+    /// Where queues that say nothing of node groups take it from; `None` where no plugin reads groups.
     pub fn node_groups(&self) -> Option<Inheritance> {
         self.plugins.iter().find_map(|plugin| plugin.1.node_groups())
     }
 
-    /// Has any plugin a say there?
+    /// Does any plugin take part at the point?
     pub fn is_asked(&self, point: Point) -> bool {
         self.at.is_asked(point)
     }
 
-    /// Names of the plugins with a say there, in the order they are asked.
+    /// Names of the plugins that take part at the point, in the order they are asked.
     pub fn asked(&self, point: Point) -> impl Iterator<Item = &'static str> {
         self.at.names(point).into_iter()
     }
@@ -196,7 +197,7 @@ impl Policies {
         }
     }
 
-    /// Where queues stand whose places depend on each other.
+    /// Tables of the plugins whose keys of one queue depend on other queues.
     pub fn standings(&self, cluster: &Cluster<'_, '_>) -> Standings {
         Standings(self.at.queue_order.iter().map(|policy| policy.queue_table(cluster)).collect())
     }
@@ -211,7 +212,7 @@ impl Policies {
         let item = cluster.queue(queue);
         let (mut keys, mut first) = ([0; OrderKey::KEYS], 0);
         for (policy, table) in self.at.queue_order.iter().zip(&standings.0) {
-            // What does not fit any more is the least decisive.
+            // Levels beyond the limit are dropped: they come last, so they decide least.
             let end = (first + policy.queue_levels()).min(OrderKey::KEYS);
             match table {
                 Some(table) => table.keys(queue, &mut keys[first..end]),
@@ -222,7 +223,7 @@ impl Policies {
         OrderKey { keys, created: item.identity.created, uid: item.identity.uid.clone() }
     }
 
-    /// The same for several queues at once.
+    /// Queue order of several queues, in the order they are given.
     pub fn queue_keys(&self, cluster: &Cluster<'_, '_>, queues: &[Entity]) -> Vec<OrderKey> {
         let standings = self.standings(cluster);
         queues.iter().map(|&queue| self.queue_key(cluster, &standings, queue)).collect()
@@ -236,8 +237,8 @@ impl Policies {
         OrderKey { keys, created: task.identity.created, uid: task.identity.uid.clone() }
     }
 
-    /// Which of the tasks comes first in that order, which next. Cheaper than a key for each: a gang may
-    /// have thousands, and most come in order.
+    /// Positions of the tasks in task order. Cheaper than a key for each task: a gang may have thousands,
+    /// and most come in order already.
     pub fn task_order(
         &self,
         cluster: &Cluster<'_, '_>,
@@ -287,12 +288,13 @@ impl Policies {
         self.at.job_ready.iter().all(|policy| policy.job_ready(job))
     }
 
-    /// Tasks that must have a place before the job may be ready: as many as any plugin misses.
+    /// How many more tasks need a place before the job is ready: the largest number any plugin gives.
     pub fn job_lacks(&self, job: &JobReadOnlyItem<'_, '_>) -> u32 {
         self.at.job_ready.iter().map(|policy| policy.job_lacks(job)).max().unwrap_or(0)
     }
 
-    /// Reservation: a rejection ends it, a permit ends it at its tier, silence agrees.
+    /// May room be held for the job? A rejection ends the vote, a permit ends it at its tier, and silence
+    /// is consent.
     pub fn job_pipelined(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
         for tier in self.at.job_pipelined.tiers() {
             let mut permitted = false;
@@ -310,7 +312,8 @@ impl Policies {
         true
     }
 
-    /// Starving: all plugins of the first tier that has one must agree; nobody asked is no.
+    /// Is the job starving? All plugins of the first tier that has one must agree; without such a plugin
+    /// no job is.
     pub fn job_starving(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
         self.at
             .job_starving
@@ -319,12 +322,12 @@ impl Policies {
             .is_some_and(|mut tier| tier.all(|(_, policy)| policy.job_starving(job)))
     }
 
-    /// Overused: any plugin's word is enough.
+    /// Does the queue use more than its due? One plugin that says so is enough.
     pub fn overused(&self, cluster: &Cluster<'_, '_>, queue: &QueueReadOnlyItem<'_, '_>) -> bool {
         self.at.overused.iter().any(|policy| policy.overused(cluster, queue))
     }
 
-    /// So much more for the queue: the first objection counts.
+    /// May the queue use that much more? The first objection counts.
     pub fn allocatable(
         &self,
         cluster: &Cluster<'_, '_>,
@@ -336,7 +339,7 @@ impl Policies {
         asked.try_for_each(|policy| policy.allocatable(cluster, names, queue, request))
     }
 
-    /// Division of the cluster: the first plugin that divides counts; none where nobody does.
+    /// Division of the cluster: the first plugin that divides counts; `None` where nobody does.
     pub fn apportion(&self, claims: &Claims<'_>) -> Option<Vec<Portion>> {
         self.at.apportion.iter().next().map(|policy| policy.apportion(claims))
     }
@@ -346,7 +349,8 @@ impl Policies {
         self.at.apportion.iter().next().map_or(usize::MAX, super::ApportionPlugin::levels_compared)
     }
 
-    /// Admission: a rejection ends it with its reason, a permit ends it at its tier, silence agrees.
+    /// May the job be admitted? A rejection ends the vote with its reason, a permit ends it at its tier,
+    /// and silence is consent.
     pub fn job_enqueueable(
         &self,
         cluster: &Cluster<'_, '_>,
@@ -369,7 +373,7 @@ impl Policies {
         Ok(())
     }
 
-    /// Taking back: all must agree.
+    /// May the queue take back that much from others? All must agree.
     pub fn preemptive(
         &self,
         cluster: &Cluster<'_, '_>,
@@ -379,12 +383,12 @@ impl Policies {
         self.at.preemptive.iter().all(|policy| policy.preemptive(cluster, queue, request))
     }
 
-    /// The end of a job's patience: the earliest any plugin knows of.
+    /// When the job has waited too long: the earliest time any plugin gives.
     pub fn deadline(&self, job: &JobReadOnlyItem<'_, '_>) -> Option<TimeMs> {
         self.at.deadline.iter().filter_map(|policy| policy.deadline(job)).min()
     }
 
-    /// Zones of lent nodes: the first plugin that has any to say counts; none where nobody does.
+    /// Zones of lent nodes: the first plugin that has any to say counts; `None` where nobody does.
     pub fn lent_zones(&self, now: TimeMs) -> Option<LentZones> {
         self.at.lent_zones.iter().next().map(|policy| policy.lent_zones(now))
     }

@@ -81,7 +81,7 @@ impl Rankings {
     }
 
     /// The up-to-date ranking of a class, for somebody who asks it so often and tells it meanwhile which
-    /// rows change; none where a row concerns others, too.
+    /// rows change; `None` where a row concerns others, too.
     pub(crate) fn lend(&mut self, class: ClassId, asks: usize) -> Option<&mut Ranking> {
         let ranking = self.by_class.get_mut(class.0 as usize)?.ranking.as_deref_mut()?;
         if !ranking.is_plain() {

@@ -67,7 +67,7 @@ pub(crate) struct TopologyChange {
 const WEIGHT_BITS: u32 = 8;
 
 impl TopologyView {
-    /// The view of a class that has rules in force; none if it has not.
+    /// The view of a class that has rules in force; `None` if it has not.
     pub(crate) fn new(
         class: &Class,
         nodes: NodeColumns<'_>,

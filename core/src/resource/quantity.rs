@@ -15,6 +15,9 @@ const NANOS_PER_UNIT: i128 = 1_000_000_000;
 /// Billionths in one thousandth.
 const NANOS_PER_MILLI: i128 = 1_000_000;
 
+/// Billionths in one millionth.
+const NANOS_PER_MICRO: i128 = 1_000;
+
 /// An exact amount, in billionths.
 ///
 /// Holds about 10^29 units either way; what is larger stays at that bound. No getter returns more
@@ -53,6 +56,11 @@ impl Quantity {
     /// Thousandths, rounded up as [`Self::units_ceil`] does.
     pub fn milli_ceil(self) -> i64 {
         self.ceil_in(NANOS_PER_MILLI)
+    }
+
+    /// Millionths, rounded up as [`Self::units_ceil`] does.
+    pub fn micro_ceil(self) -> i64 {
+        self.ceil_in(NANOS_PER_MICRO)
     }
 
     fn ceil_in(self, unit: i128) -> i64 {
@@ -105,6 +113,7 @@ mod tests {
         assert_eq!(quantity("1n").units_ceil(), 1);
         assert_eq!(quantity("1n").milli_ceil(), 1);
         assert_eq!(quantity("1.0001").milli_ceil(), 1001);
+        assert_eq!(quantity("1.0000001").micro_ceil(), 1_000_001);
         assert_eq!(quantity("2").units_ceil(), 2);
         assert_eq!(quantity("-1.5").units_ceil(), -1);
         assert_eq!(quantity("-1.0001").milli_ceil(), -1000);

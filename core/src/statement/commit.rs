@@ -45,7 +45,7 @@ pub(super) fn commit(
     }
 }
 
-/// The places of a transaction with the kind of each task, in the order they were taken; none if it did
+/// The places of a transaction with the kind of each task, in the order they were taken; `None` if it did
 /// anything else, or to tasks with volumes, budgets or the like. Whoever waited before and has a place now was
 /// touched once: a second touch would begin or end otherwise.
 fn binds_only(cluster: &Cluster<'_, '_>, log: &[LoggedOp]) -> Option<Vec<(BulkKey, BulkPlace)>> {

@@ -22,7 +22,7 @@ pub(crate) mod tests;
 pub struct Statement {
     action: &'static str,
     log: Vec<LoggedOp>,
-    /// Was anybody ever evicted?
+    /// Has it evicted a task, even one it has spared since?
     evicts: bool,
 }
 
@@ -36,10 +36,10 @@ struct LoggedOp {
     picks: Vec<Pick>,
 }
 
-/// What is to be said of an operation.
+/// How a decision about the task is reported.
 #[derive(Clone, Debug)]
 enum Why {
-    /// A place is taken or held: it speaks for itself.
+    /// A place is taken or held, which needs no explanation.
     Placed,
     /// Room is given up.
     Released(Release),
@@ -50,7 +50,7 @@ enum Why {
 /// Why a task is evicted, and for whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grounds {
-    /// The job that gets the room; none where the task is merely to go elsewhere.
+    /// The job that gets the room; `None` where the task is merely to go elsewhere.
     pub beneficiary: Option<ObjectKey>,
     /// Why, as a sentence.
     pub reason: String,
@@ -125,7 +125,7 @@ impl Statement {
         Ok(())
     }
 
-    /// Sends a task off its node.
+    /// Evicts a task from its node.
     pub fn evict(
         &mut self,
         cluster: &mut Cluster<'_, '_>,
@@ -159,12 +159,12 @@ impl Statement {
         }
     }
 
-    /// May it send tasks off their nodes?
+    /// May it evict tasks?
     pub(crate) fn evicts(&self) -> bool {
         self.evicts
     }
 
-    /// Tasks it sends off their nodes.
+    /// Tasks it evicts.
     pub(crate) fn victims<'a>(
         &'a self,
         cluster: &'a Cluster<'_, '_>,
@@ -205,7 +205,7 @@ impl Statement {
         self.log.is_empty()
     }
 
-    /// Undoes everything and keeps, for reports, what was last in mind for each task.
+    /// Undoes everything; for reports each task keeps where it would have gone.
     pub fn discard(mut self, cluster: &mut Cluster<'_, '_>) {
         for entry in &self.log {
             if let Ok(mut task) = cluster.tasks.get_mut(entry.task) {
@@ -215,8 +215,8 @@ impl Statement {
         self.rollback(cluster, Checkpoint::START);
     }
 
-    /// Makes it so: places become binds under way, and every task whose state really changed gives
-    /// its decision and its call, in the order it was first touched.
+    /// Ends the transaction and keeps its effects: places become binds under way, and every task whose
+    /// state differs from before gives a decision and a call, in the order they were first touched.
     pub fn commit(self, cluster: &mut Cluster<'_, '_>, outcome: &mut CycleOutcome) {
         commit::commit(self, cluster, outcome);
     }

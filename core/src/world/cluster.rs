@@ -128,7 +128,7 @@ impl<'s> Cluster<'_, 's> {
         row_of(self.entities, entity)
     }
 
-    /// All tasks as slices, one row a task; none where there is none.
+    /// All tasks as slices, one row a task; `None` where there is none.
     pub(crate) fn task_columns(&self) -> Option<TaskReadOnlyContiguousItem<'_, 's>> {
         // Tasks have one archetype and only table components, as nodes have.
         self.tasks.contiguous_iter().ok()?.next()

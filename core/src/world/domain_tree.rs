@@ -80,7 +80,7 @@ impl DomainTree {
         self.list.get(at).map_or(self.tiers.len().saturating_sub(1), |node| node.tier as usize)
     }
 
-    /// What a domain hangs on; none for the cluster.
+    /// What a domain hangs on; `None` for the cluster.
     pub fn parent(&self, at: usize) -> Option<usize> {
         self.list.get(at).map(|node| node.parent as usize)
     }
@@ -109,7 +109,7 @@ pub struct DomainView<'a> {
 }
 
 impl<'a> DomainView<'a> {
-    /// Sums over a domain; none for the cluster.
+    /// Sums over a domain; `None` for the cluster.
     pub fn totals(&self, at: usize) -> Option<&'a DomainTotals> {
         self.totals.get(self.index.nested.list.get(at)?.row as usize)
     }

@@ -72,7 +72,7 @@ impl GroupRule {
 /// The rules of all queues and what they use.
 #[derive(Debug, Default, Resource)]
 pub struct NodeGroups {
-    /// How affinity is inherited; none where no plugin reads groups.
+    /// How affinity is inherited; `None` where no plugin reads groups.
     pub(crate) inheritance: Option<Inheritance>,
     rules: Vec<GroupRule>,
     pub(crate) of_queue: BTreeMap<Entity, GroupRuleId>,
@@ -99,7 +99,7 @@ impl NodeGroups {
         &self.rules[id.0 as usize]
     }
 
-    /// The rule of a queue; none where no plugin reads groups.
+    /// The rule of a queue; `None` where no plugin reads groups.
     pub fn of(&self, queue: Entity) -> Option<GroupRuleId> {
         self.of_queue.get(&queue).copied()
     }

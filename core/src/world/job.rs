@@ -61,7 +61,22 @@ pub struct JobSpec {
     pub phase: GroupPhase,
 }
 
+/// Priority of a PodGroup of KAI's whose class, and the default one, do not exist: that of training.
+const KAI_PRIORITY: i32 = 50;
+
+/// Priority of a job that no priority class says anything of.
+pub(crate) fn priority_without_class(tree: Option<&GroupTree>) -> i32 {
+    if tree.is_some() { KAI_PRIORITY } else { 0 }
+}
+
 impl JobSpec {
+    /// May others take its room, as KAI sees it: by its own word, else by its priority?
+    pub fn is_preemptible(&self) -> bool {
+        /// Priorities from here on are those of work that must not be interrupted.
+        const FIRM: i32 = 100;
+        self.preemptable.unwrap_or(self.priority < FIRM)
+    }
+
     /// A job nothing is known of but its queue.
     pub fn empty(queue: Entity) -> Self {
         Self {

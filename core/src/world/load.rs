@@ -63,7 +63,7 @@ impl Unmeasured {
 /// The load of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
 pub struct NodeLoad {
-    /// Parts of cpu and memory in use, in units of [`WHOLE_LOAD`]; none where nothing is known that is
+    /// Parts of cpu and memory in use, in units of [`WHOLE_LOAD`]; `None` where nothing is known that is
     /// not too old.
     shares: Option<[i64; 2]>,
     measured: TimeMs,
@@ -74,7 +74,7 @@ pub struct NodeLoad {
 }
 
 impl NodeLoad {
-    /// Parts of cpu and memory in use, in units of [`WHOLE_LOAD`]; none where nothing is known that is
+    /// Parts of cpu and memory in use, in units of [`WHOLE_LOAD`]; `None` where nothing is known that is
     /// not too old.
     pub fn shares(&self) -> Option<[i64; 2]> {
         self.shares
@@ -136,7 +136,7 @@ fn end_of(measured: TimeMs) -> TimeMs {
     TimeMs(measured.0.saturating_add(VALID_MS + 1))
 }
 
-/// Usage as parts of what the node has; none where it has nothing, or that is not known.
+/// Usage as parts of what the node has; `None` where it has nothing, or that is not known.
 fn shares(usage: MeasuredUsage, capacity: [i64; 2]) -> Option<[i64; 2]> {
     match usage {
         MeasuredUsage::Shares(shares) => Some(shares),

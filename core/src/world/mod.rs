@@ -58,6 +58,7 @@ pub use domain_tree::{DomainTree, DomainView};
 pub use exclusion::{Exclusion, Obstacle};
 pub use groups::{Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups};
 pub use index::{ByKey, Directory, JobKey};
+pub(crate) use job::priority_without_class;
 pub use job::{
     COVERED, JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobMembers,
     JobOverdue, JobSpec, JobVerdict, READY, Role, SubGroup,

@@ -12,7 +12,7 @@ use super::symbol::Symbol;
 use super::volume::Attachments;
 use crate::delta::TaintEffect;
 use crate::ids::Name;
-use crate::resource::{Lanes, ResourceVec, Tail};
+use crate::resource::{Dim, Lanes, ResourceVec, Tail};
 use crate::world::PodCounts;
 
 /// Name of a node, and whether the object is there: a node that pods name before it is seen, or
@@ -177,6 +177,27 @@ impl<'a> NodeColumns<'a> {
         loads: &[],
     };
 
+    /// What a row offers of one resource.
+    pub fn offered(&self, row: usize, dim: Dim) -> i64 {
+        let of_tail = || self.tails[row].allocatable.get(dim);
+        dim.lane().map_or_else(of_tail, |lane| self.allocatable[row].0[lane])
+    }
+
+    /// The same of one resource as [`Self::future`] of all.
+    pub fn future_idle(&self, row: usize, dim: Dim) -> i64 {
+        match dim.lane() {
+            Some(lane) => {
+                let [idle, releasing, pipelined] =
+                    [self.idle, self.releasing, self.pipelined].map(|column| column[row].0[lane]);
+                idle + releasing - pipelined
+            }
+            None => {
+                let tails = &self.tails[row];
+                tails.idle.get(dim) + tails.releasing.get(dim) - tails.pipelined.get(dim)
+            }
+        }
+    }
+
     /// What a row has free or will have free, less what is held on it; may be below zero.
     pub fn future(&self, row: usize) -> ResourceVec {
         let mut hot = self.idle[row];
@@ -339,7 +360,7 @@ impl ChangeLog {
         LogMark { epoch: self.epoch, read: self.rows.len() }
     }
 
-    /// Rows changed since the mark, repeats included; none if the mark is of another epoch.
+    /// Rows changed since the mark, repeats included; `None` if the mark is of another epoch.
     pub fn since(&self, mark: LogMark) -> Option<&[u32]> {
         (mark.epoch == self.epoch).then(|| &self.rows[mark.read..])
     }

@@ -90,7 +90,7 @@ impl PodCounts {
     }
 }
 
-/// What a task counts for wherever it is; none for most tasks.
+/// What a task counts for wherever it is; `None` for most tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CountedBy(Option<Arc<[CountId]>>);
 

@@ -30,7 +30,7 @@ struct Sets {
 }
 
 impl PodSets {
-    /// Writes what an object says. None if it says what it said before, else what it selected by
+    /// Writes what an object says. `None` if it says what it said before, else what it selected by
     /// until now, which is nothing if it is new.
     pub(crate) fn set(&mut self, facts: PodSetFacts) -> Option<Box<[Requirement]>> {
         let PodSetFacts { set: PodSetRef { kind, key }, selector } = facts;
@@ -63,7 +63,7 @@ impl PodSets {
     }
 
     /// The pods that one with these labels and this owner belongs together with: those that all
-    /// Services that select it select, too, and its owner besides. None if nobody says so.
+    /// Services that select it select, too, and its owner besides. `None` if nobody says so.
     pub(crate) fn default_spread(
         &self,
         namespace: &Name,

@@ -174,7 +174,7 @@ pub struct QueueTerms {
     /// one by one.
     pub floor: ResourceVec,
     /// What it would be due if the cluster were no larger than what pods of other schedulers leave of
-    /// it; none where that is no less than its due.
+    /// it; `None` where that is no less than its due.
     pub lasting_due: Option<Limits>,
     /// Is it a parent?
     pub is_parent: bool,

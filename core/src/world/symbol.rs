@@ -49,7 +49,7 @@ impl Symbols {
         symbol
     }
 
-    /// The symbol of a text; none if it was never met.
+    /// The symbol of a text; `None` if it was never met.
     pub fn find(&self, text: &str) -> Option<Symbol> {
         self.by_text.get(text).copied()
     }

@@ -224,7 +224,7 @@ impl Deref for Request {
 /// Which job the task belongs to, as what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Component)]
 pub struct Membership {
-    /// The job; none for a pod of another scheduler.
+    /// The job; `None` for a pod of another scheduler.
     pub job: Option<Entity>,
     /// Its position in the job's list of members.
     pub seat: u32,

@@ -1,4 +1,5 @@
-//! What is going on about a task, as long as anything is: nothing for most of those that run.
+//! The cold column of tasks: what only some have, such as a reservation, claims or budgets. Most tasks
+//! that run have nothing here.
 
 use super::budget::Guards;
 use super::cold::Empty;
@@ -8,18 +9,18 @@ use super::volume::TaskVolumes;
 use crate::delta::PodOwner;
 use crate::world::Say;
 
-/// Matters that concern few tasks at a time.
+/// What few tasks have at a time.
 #[derive(Clone, Debug, Default)]
 pub struct TaskCold {
     /// Room held for it.
     pub nomination: Nomination,
-    /// What its pod says of that.
+    /// The reservation its pod says it has.
     pub said: Said,
-    /// What its pod was asked to say of that and does not say yet.
+    /// What was written into its pod about its reservation and has not come back through the watch.
     pub mirror: Mirror,
-    /// What was reported of its waiting.
+    /// The reason why it waits that was reported last.
     pub told: ReportedWait,
-    /// What the last attempt had in mind for it.
+    /// Where the last attempt would have placed it.
     pub last: LastTransaction,
     /// Its claims.
     pub volumes: TaskVolumes,

@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use muster_core::config::{
-    ActionConfig, ArgumentSpec, ArgumentValue, Arguments, EvictionMode, Gate, Gates, Persistence,
-    PipelineConfig, Sharding, ShardingMode, Tuning, argument,
+    ActionConfig, ArgumentSpec, ArgumentValue, Arguments, Dialect, EvictionMode, Gate, Gates,
+    Persistence, PipelineConfig, Sharding, ShardingMode, Tuning, argument,
 };
 use muster_core::policy::{PluginConfig, Registry, SchedulerConfig, Support};
 
@@ -19,7 +19,7 @@ use crate::config::{self, Parsed, advice, flags, words};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  muster check-config volcano-scheduler.conf")]
 pub struct CheckConfigArgs {
-    /// The configuration, in Volcano's file format
+    /// The configuration, in Volcano's file format or in KAI's
     pub file: PathBuf,
 }
 
@@ -64,6 +64,13 @@ fn write_actions(config: &SchedulerConfig, out: &mut dyn Write) -> io::Result<()
 }
 
 fn write_tiers(config: &SchedulerConfig, out: &mut dyn Write) -> io::Result<()> {
+    if config.dialect == Dialect::Kai {
+        writeln!(
+            out,
+            "\nRules, as KAI has them; where one decides, the first that has a say does:"
+        )?;
+        return config.tiers.iter().flatten().try_for_each(|plugin| write_plugin(plugin, out));
+    }
     writeln!(out, "\nRules; an earlier tier decides before a later one is asked:")?;
     for (index, tier) in config.tiers.iter().enumerate() {
         writeln!(out, "  Tier {}", index + 1)?;
@@ -257,7 +264,7 @@ fn write_wrapped(head: &str, text: &str, indent: usize, out: &mut dyn Write) -> 
 
 fn marked(name: &str, support: Support) -> String {
     match support {
-        Support::Full => name.to_owned(),
+        Support::Full | Support::Always => name.to_owned(),
         Support::Partial(_) => format!("{name} (in part, see the notes)"),
         Support::Planned => format!("{name} (not in this version)"),
     }

@@ -57,25 +57,25 @@ pub struct RunArgs {
     answers: AnswerArgs,
     #[command(flatten)]
     sharding: ShardingArgs,
-    /// Calls a second
+    /// Calls to the API server a second, at most
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
     kube_api_qps: u32,
-    /// Calls that may come at once after a quiet time
+    /// Calls that may be made at once after a quiet time
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
     kube_api_burst: u32,
-    /// Calls under way at most
+    /// Calls waiting for their answer at the same time, at most
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..))]
     calls_in_flight: u16,
-    /// Time between two recomputations of all totals; 0s never does
+    /// Time between two checks of all totals against their recomputation; 0s turns the check off
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
     ledger_check_period: Duration,
-    /// Time calls have to end when asked to stop
+    /// Time that calls under way have to finish when the process is asked to stop
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = time)]
     shutdown_grace: Duration,
     /// How much is logged: error, warn, info, debug, trace, or a filter such as muster=debug
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log_level: String,
-    /// How it is logged
+    /// Form of the log
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
     #[command(flatten)]
@@ -89,15 +89,15 @@ pub struct RunArgs {
 struct ElectionArgs {
     /// Decide only while holding the lease
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1,
-          default_missing_value = "true", require_equals = true)]
+          default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     leader_elect: bool,
-    /// How long a lease holds that is not renewed
+    /// How long a lease is valid after it was last renewed
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = time)]
     leader_elect_lease_duration: Duration,
-    /// How long its holder goes on without having renewed it
+    /// How long the leader keeps deciding while it cannot renew its lease; must be shorter
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time)]
     leader_elect_renew_deadline: Duration,
-    /// Pause between two attempts
+    /// Pause between two attempts to take or renew the lease
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time)]
     leader_elect_retry_period: Duration,
     /// Name of the lease
@@ -118,23 +118,23 @@ struct AnswerArgs {
     healthz_address: SocketAddr,
     /// Answer /healthz and /readyz
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1,
-          default_missing_value = "true", require_equals = true)]
+          default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     enable_healthz: bool,
     /// Answer /metrics
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1,
-          default_missing_value = "true", require_equals = true)]
+          default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     enable_metrics: bool,
     /// Answer /debug/profile?seconds=N with a flamegraph
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1,
-          default_missing_value = "true", require_equals = true)]
+          default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     enable_pprof: bool,
 }
 
 /// Which nodes are ours, where several schedulers divide the cluster by `NodeShard` objects.
 #[derive(Debug, Args)]
 struct ShardingArgs {
-    /// Use the nodes of our shard (a `NodeShard`) alone (hard), those of others as a last resort (soft), or all
-    /// (none) [default: sharding.mode of the configuration, or none]
+    /// Which nodes to use, where `NodeShard` objects divide the cluster: only those of our shard (hard), those
+    /// of others as a last resort (soft), or all (none) [default: sharding.mode of the configuration, or none]
     #[arg(long, value_name = "MODE", value_parser = sharding_mode)]
     scheduler_sharding_mode: Option<GivenMode>,
     /// Name of our `NodeShard` [default: sharding.name of the configuration, or volcano]
@@ -212,9 +212,9 @@ impl IdleArgs {
 /// How logs are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LogFormat {
-    /// A line of text each.
+    /// One line of text for each entry.
     Text,
-    /// A JSON object each.
+    /// One JSON object for each entry.
     Json,
 }
 
@@ -324,6 +324,9 @@ fn listen(args: &AnswerArgs) -> Vec<(SocketAddr, Topics)> {
 fn start_log(args: &RunArgs) -> Result<(), CliError> {
     let filter = EnvFilter::try_new(&args.log_level)
         .map_err(|error| CliError::Usage(format!("--log-level {:?}: {error}", args.log_level)))?;
+    // Kubernetes' client logs each request that fails, and every caller of ours says it as well.
+    let quiet = "kube_client::client::builder=off".parse().expect("a directive of the filter");
+    let filter = filter.add_directive(quiet);
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

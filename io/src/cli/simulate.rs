@@ -40,7 +40,7 @@ pub struct SimulateArgs {
     /// Scheduler configuration, in place of the Scenario's own
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Run exactly so many cycles, whatever the Scenario says
+    /// Run exactly N cycles, whatever the Scenario says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     cycles: Option<u32>,
     /// Form of the result

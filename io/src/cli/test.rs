@@ -128,9 +128,9 @@ fn write_trial(trial: &Trial, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
         }
     };
     writeln!(out, "{mark} {name}  {}  {took}", plural(result.cycles.len(), "cycle"))?;
-    for verdict in result.expect.iter().filter(|verdict| !verdict.pass) {
-        writeln!(out, "    {}", verdict.assertion)?;
-        writeln!(out, "      got {}", verdict.got)?;
+    for judgement in result.expect.iter().filter(|judgement| !judgement.pass) {
+        writeln!(out, "    {}", judgement.assertion)?;
+        writeln!(out, "      got {}", judgement.got)?;
     }
     let violations = result.violations.as_deref().unwrap_or_default();
     for violation in violations.iter().take(VIOLATIONS_SHOWN) {

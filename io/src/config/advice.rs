@@ -3,7 +3,7 @@
 //! [`warnings`] are for every start: something was written that has no effect, or something people
 //! take for granted is missing. [`notes`] are for `check-config`, where there is time to read.
 
-use muster_core::config::{ActionConfig, GANG_AWARE_KEY, Gate, Gates};
+use muster_core::config::{ActionConfig, ActionKind, Dialect, GANG_AWARE_KEY, Gate, Gates};
 use muster_core::policy::{PluginConfig, SchedulerConfig, Support};
 
 use super::{conflicts, flags};
@@ -12,6 +12,11 @@ use super::{conflicts, flags};
 pub fn warnings(config: &SchedulerConfig) -> Vec<String> {
     let mut said = Vec::new();
     say_planned(config, &mut said);
+    say_repeated_actions(config, &mut said);
+    if config.dialect == Dialect::Kai {
+        say_missing_kai(config, &mut said);
+        return said;
+    }
     say_missing_actions(config, &mut said);
     say_missing_plugins(config, &mut said);
     for plugin in plugins(config) {
@@ -30,7 +35,7 @@ pub fn notes(config: &SchedulerConfig) -> Vec<String> {
             said.push(format!("{} is partly available: {text}", plugin.spec.name));
         }
     }
-    if action(config, "enqueue").is_none() {
+    if config.dialect == Dialect::Volcano && action(config, "enqueue").is_none() {
         said.push("enqueue is not among the actions: every job is admitted at once".to_owned());
     }
     say_opposing_scores(config, &mut said);
@@ -49,6 +54,12 @@ pub fn notes(config: &SchedulerConfig) -> Vec<String> {
 }
 
 fn say_planned(config: &SchedulerConfig, said: &mut Vec<String>) {
+    for action in config.actions.iter().filter(|action| action.spec.kind == ActionKind::Planned) {
+        said.push(format!(
+            "{} is not available in this version: it does nothing",
+            action.spec.name
+        ));
+    }
     for plugin in plugins(config) {
         if plugin.spec.support == Support::Planned {
             said.push(format!(
@@ -69,12 +80,35 @@ fn say_missing_actions(config: &SchedulerConfig, said: &mut Vec<String>) {
             said.push(format!("{name} is not among the actions: {effect}"));
         }
     }
+}
+
+fn say_repeated_actions(config: &SchedulerConfig, said: &mut Vec<String>) {
     for (index, action) in config.actions.iter().enumerate() {
         let earlier = &config.actions[..index];
         if earlier.iter().any(|other| other.spec.name == action.spec.name) {
             said.push(format!("{} is listed again and runs again in each cycle", action.spec.name));
         }
     }
+}
+
+/// The same for KAI's files, in which an action that is left out is often left out on purpose.
+fn say_missing_kai(config: &SchedulerConfig, said: &mut Vec<String>) {
+    let lacks = [
+        (
+            action(config, "allocate").is_none(),
+            "allocate is not among the actions: no pod is placed",
+        ),
+        (
+            config.plugin("predicates").is_none(),
+            "predicates is not among the plugins: only room is checked; node selectors, affinity and \
+             taints are not",
+        ),
+        (
+            config.plugin("proportion").is_none(),
+            "proportion is not among the plugins: quotas and limits of queues do not count",
+        ),
+    ];
+    said.extend(lacks.into_iter().filter(|lack| lack.0).map(|lack| lack.1.to_owned()));
 }
 
 /// The plugins people take for granted, and what happens without them.

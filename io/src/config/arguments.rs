@@ -5,7 +5,9 @@
 //! mismatch here is an error; only a number outside its range keeps Volcano's fallback, with a
 //! warning.
 
-use muster_core::config::{ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, argument};
+use muster_core::config::{
+    ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, Dialect, argument,
+};
 use muster_core::resource::Quantity;
 
 use super::error::{Hint, Problem};
@@ -86,6 +88,10 @@ pub(super) fn value(
         }
         (_, Value::Text(text)) if is_number(kind) && number(text).is_some() => {
             let given = Node { value: number(text)?, at: node.at };
+            if reader.registry.dialect() == Dialect::Kai {
+                // All arguments are texts there.
+                return value(reader, &given, field, kind, default);
+            }
             let instead = if default.is_empty() { "none" } else { default };
             let why = format!(
                 "counts as {}; Volcano skips a number in quotes and goes on with its default \

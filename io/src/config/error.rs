@@ -47,6 +47,16 @@ pub enum Problem {
         /// What the parser said.
         message: String,
     },
+    /// The document is an object of a cluster.
+    #[error(
+        "a Kubernetes object (kind {}), not a configuration; give the configuration alone, as a \
+         ConfigMap has it in one key of its `data`",
+        plain(kind)
+    )]
+    KubernetesObject {
+        /// Its kind.
+        kind: String,
+    },
     /// A key no section of that kind has. Volcano would skip it; here nothing is skipped silently.
     #[error("unknown key `{}`{hint}", plain(key))]
     UnknownKey {

@@ -123,7 +123,7 @@ impl Section<'_> {
     }
 }
 
-/// Reads the section; none where it names no source.
+/// Reads the section; `None` where it names no source.
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node, field: Field<'_>) -> Option<LoadSource> {
     let entries = reader.map(node, field);
     for entry in entries {

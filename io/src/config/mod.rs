@@ -1,5 +1,5 @@
-//! The configuration file: Volcano's format in full, and the sections `schedule` and `pipeline` of
-//! our own.
+//! The configuration file: Volcano's format in full, KAI's, and the sections `schedule` and `pipeline`
+//! of our own.
 //!
 //! Volcano skips what it does not know and goes on with defaults; a typing error then shows up weeks
 //! later as a job that was not scheduled as intended. Here every key, name and value is checked, all
@@ -17,6 +17,7 @@ mod conflicts;
 mod tree;
 mod reader;
 mod nearest;
+mod kai;
 mod arguments;
 mod gang_aware;
 mod actions;
@@ -33,7 +34,7 @@ mod tests_docs;
 
 use std::path::Path;
 
-use muster_core::config::{boolean, duration};
+use muster_core::config::{Dialect, boolean, duration};
 use muster_core::policy::{Clock, Registry, SchedulerConfig};
 
 pub use self::error::{ConfigError, ConfigErrors, Hint, Problem};
@@ -92,6 +93,11 @@ impl Parsed {
 /// messages.
 pub fn parse(registry: &Registry, source_name: &str, text: &str) -> Result<Parsed, ConfigErrors> {
     let root = tree::read(text).map_err(|error| syntax_errors(source_name, &error))?;
+    if let Some((at, kind)) = object_kind(&root) {
+        let problem = Problem::KubernetesObject { kind: kind.to_owned() };
+        return Err(whole_file(source_name.to_owned(), at, problem));
+    }
+    let registry = &registry.speaking(kai::dialect(&root));
     let mut reader = Reader::new(source_name, registry);
     let read = read_document(&mut reader, &root);
     let ((config, load_source), mut warnings) = reader.finish(read)?;
@@ -119,6 +125,17 @@ pub fn default_config() -> Parsed {
         .expect("the built-in text is valid, which a test checks")
 }
 
+/// What kind of object the document is, if it is one: people pass the ConfigMap that holds their
+/// configuration, and an error for each of its keys would tell them nothing.
+fn object_kind(root: &Node) -> Option<(Place, &str)> {
+    let Value::Map(entries) = &root.value else { return None };
+    let find = |key: &str| entries.iter().find(|entry| entry.key == key);
+    find("apiVersion")?;
+    let kind = find("kind")?;
+    let Value::Text(name) = &kind.node.value else { return None };
+    Some((kind.key_at, name))
+}
+
 fn read_document(reader: &mut Reader<'_>, root: &Node) -> (SchedulerConfig, Option<LoadSource>) {
     let entries = reader.map(root, Field::Root);
     let find = |name: &'static str| {
@@ -127,8 +144,11 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> (SchedulerConfig, Opti
             .find(|entry| entry.key == name)
             .map(|entry| (&entry.node, Field::Key(&Field::Root, name)))
     };
-    for entry in entries.iter().filter(|entry| !SECTIONS.contains(&entry.key.as_str())) {
-        let hint = nearest::hint(&entry.key, SECTIONS);
+    let dialect = reader.registry.dialect();
+    let of_kai = if dialect == Dialect::Kai { &kai::SECTIONS[..] } else { &[] };
+    let known = |key: &str| SECTIONS.contains(&key) || of_kai.contains(&key);
+    for entry in entries.iter().filter(|entry| !known(&entry.key)) {
+        let hint = nearest::hint(&entry.key, SECTIONS.iter().chain(of_kai).copied());
         let problem = Problem::UnknownKey { key: entry.key.clone(), hint };
         reader.error(entry.key_at, Field::Key(&Field::Root, &entry.key), problem);
     }
@@ -140,9 +160,17 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> (SchedulerConfig, Opti
         .map(|(node, field)| actions::read_configurations(reader, node, field))
         .unwrap_or_default();
     gang_aware.merge(reader, &mut configured);
+    if let Some((node, field)) = find("queueDepthPerAction") {
+        kai::read_depths(reader, node, field, &mut configured);
+    }
+    if let Some((node, field)) = find("usageDBConfig") {
+        kai::warn_of_usage(reader, node, field);
+    }
     let mut specs = Vec::new();
     if let Some((node, field)) = find("actions") {
         specs = actions::read_line(reader, node, field);
+    } else if dialect == Dialect::Kai {
+        specs = kai::default_actions();
     } else if matches!(root.value, Value::Map(_) | Value::Null) {
         let advice = "write for example actions: \"enqueue, allocate, backfill\"";
         reader.error(Place::default(), "actions", Problem::Missing { advice });
@@ -156,8 +184,13 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> (SchedulerConfig, Opti
         .map(|(node, field)| pipeline::read(reader, node, field))
         .unwrap_or_default();
     let sharding = find("sharding").and_then(|(node, field)| sharding::read(reader, node, field));
+    let tiers = match dialect {
+        Dialect::Volcano => tiers,
+        Dialect::Kai => kai::one_tier(reader.registry, tiers, find("tiers").is_some()),
+    };
     let clock = Clock::default();
-    (SchedulerConfig { actions, tiers, tuning, pipeline, sharding, clock }, load_source)
+    let config = SchedulerConfig { actions, tiers, tuning, pipeline, sharding, clock, dialect };
+    (config, load_source)
 }
 
 fn syntax_errors(source_name: &str, error: &serde_saphyr::Error) -> ConfigErrors {

@@ -15,7 +15,7 @@ pub(super) const KEYS: [&str; 2] = ["mode", "name"];
 /// Name of the shard where none is given, as in Volcano.
 pub const DEFAULT_SHARD: &str = "volcano";
 
-/// Reads the section; none if it says that all nodes are ours.
+/// Reads the section; `None` if it says that all nodes are ours.
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node, field: Field<'_>) -> Option<Sharding> {
     let (mut mode, mut shard) = (None, DEFAULT_SHARD.into());
     for entry in reader.map(node, field) {

@@ -57,6 +57,18 @@ fn volcanos_own_configurations_are_taken() {
 }
 
 #[test]
+fn the_object_around_a_configuration_is_named_as_such() {
+    let map =
+        "kind: ConfigMap\napiVersion: v1\ndata:\n  muster.conf: |\n    actions: \"allocate\"\n";
+    assert_eq!(
+        errors(map),
+        "conf.yaml:1:1: a Kubernetes object (kind ConfigMap), not a configuration; give the \
+         configuration alone, as a ConfigMap has it in one key of its `data`"
+    );
+    assert!(errors("kind: ConfigMap\n").contains("unknown key `kind`"));
+}
+
+#[test]
 fn the_policies_of_all_scenarios_are_taken() {
     let documents: Vec<_> = include_str!("fixtures/scenarios.yaml").split("---\n").collect();
     assert_eq!(documents.len(), 14);

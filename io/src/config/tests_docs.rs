@@ -1,6 +1,6 @@
 //! The documentation against the program: its examples are run, its tables compared.
 
-use muster_core::config::{ArgumentKind, ArgumentSpec};
+use muster_core::config::{ArgumentKind, ArgumentSpec, Dialect};
 use muster_core::policy::Registry;
 
 use super::tests::parse;
@@ -8,6 +8,7 @@ use super::{DEFAULT_TEXT, arguments, flags};
 use crate::cli::check_config;
 
 const PAGE: &str = include_str!("../../../docs/configuration.md");
+const KAI_PAGE: &str = include_str!("../../../docs/kai-configuration.md");
 
 /// The code blocks of one language below a heading, up to the next heading of that level.
 fn blocks(heading: &str, language: &str) -> Vec<&'static str> {
@@ -50,20 +51,30 @@ fn the_files_shown_are_valid_and_the_default_is_the_built_in_one() {
 
 #[test]
 fn every_argument_and_every_switch_has_its_row() {
-    let registry = Registry::standard();
+    every_row_stands(&Registry::standard(), PAGE);
+    for flag in &flags::FLAGS {
+        let row = format!("| `{}` | {} |", flag.key, flag.words);
+        assert!(PAGE.contains(&row), "the page lacks the row\n{row}");
+    }
+}
+
+#[test]
+fn every_argument_of_kai_s_file_has_its_row() {
+    every_row_stands(&Registry::standard().speaking(Dialect::Kai), KAI_PAGE);
+}
+
+/// Compares a page with what its files may name.
+fn every_row_stands(registry: &Registry, page: &str) {
     let actions = registry.actions().map(|spec| (spec.name, spec.summary, spec.arguments));
     let plugins = registry.plugins().map(|spec| (spec.name, spec.summary, spec.arguments));
     for (name, summary, arguments) in actions.chain(plugins) {
-        let start = PAGE.find(&format!("\n### {name}\n")).unwrap_or_else(|| panic!("no {name}"));
-        let section = PAGE[start + 1..].split("\n##").next().unwrap().to_lowercase();
+        let start = page.find(&format!("\n### {name}\n")).unwrap_or_else(|| panic!("no {name}"));
+        let section = page[start + 1..].split("\n##").next().unwrap().to_lowercase();
+        let section = section.replace('\n', " ") + &section;
         assert!(section.contains(&summary.to_lowercase()), "{name}: {summary}");
         for row in rows(arguments, "") {
             assert!(section.contains(&row.to_lowercase()), "{name} lacks the row\n{row}");
         }
-    }
-    for flag in &flags::FLAGS {
-        let row = format!("| `{}` | {} |", flag.key, flag.words);
-        assert!(PAGE.contains(&row), "the page lacks the row\n{row}");
     }
 }
 

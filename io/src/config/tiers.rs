@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use muster_core::config::{Arguments, Gate, Gates};
+use muster_core::config::{Arguments, Dialect, Gate, Gates};
 use muster_core::policy::{BadArgument, PluginConfig, PluginSpec};
 
 use super::error::Problem;
 use super::gang_aware::GangAware;
 use super::reader::{Field, Reader};
 use super::tree::{Entry, Node, Place, Value};
-use super::{arguments, flags, nearest};
+use super::{arguments, flags, kai, nearest};
 
 /// Reads all tiers; switches for gang-aware eviction found on the way go to `gang_aware`.
 pub(super) fn read(
@@ -150,6 +150,14 @@ fn read_flags(reader: &mut Reader<'_>, entries: &[Entry], field: Field<'_>) -> G
         if flags::REMOVED.contains(&entry.key.as_str()) {
             let why = "has no effect: Volcano no longer has namespaces take turns, nor does this";
             reader.warn(entry.key_at, here, why);
+            continue;
+        }
+        if reader.registry.dialect() == Dialect::Kai && kai::is_idle_switch(&entry.key) {
+            reader.warn(
+                entry.key_at,
+                here,
+                "has no effect: KAI takes such switches and reads none",
+            );
             continue;
         }
         let Some(gate) = flags::gate(&entry.key) else {

@@ -22,7 +22,7 @@ pub(super) fn read(text: &str) -> Option<WallClock> {
     TimeZone::get(text).ok().map(|zone| clock(&zone))
 }
 
-/// The clock of the zone the process runs in; none if it cannot be found out.
+/// The clock of the zone the process runs in; `None` if it cannot be found out.
 pub(crate) fn of_process() -> Option<WallClock> {
     TimeZone::try_system().ok().map(|zone| clock(&zone))
 }

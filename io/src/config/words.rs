@@ -4,7 +4,7 @@
 //! The sentences follow from the actions, the tiers and the switches alone, as Volcano combines them;
 //! what this version lacks of a plugin is said beside it, not here.
 
-use muster_core::config::{ActionConfig, ActionKind, EvictPurpose, Gate};
+use muster_core::config::{ActionConfig, ActionKind, Dialect, EvictPurpose, Gate};
 use muster_core::policy::{PluginConfig, Point, Policies, SchedulerConfig, Words};
 use muster_core::resource::ResourceNames;
 
@@ -44,7 +44,11 @@ fn served(config: &SchedulerConfig) -> String {
 
 fn admitted(config: &SchedulerConfig) -> String {
     if config.actions.iter().all(|action| action.spec.kind != ActionKind::Enqueue) {
-        return "Admitted: every job at once, since enqueue is not among the actions".to_owned();
+        let why = match config.dialect {
+            Dialect::Volcano => ", since enqueue is not among the actions",
+            Dialect::Kai => "",
+        };
+        return format!("Admitted: every job at once{why}");
     }
     let conditions = rules(config, Gate::JobEnqueued, |words| words.admits);
     if conditions.is_empty() {
@@ -80,7 +84,16 @@ fn evicted(config: &SchedulerConfig) -> Vec<String> {
         match action.spec.kind {
             ActionKind::Evict(purpose, _) => said.push(evicted_by(config, action, purpose)),
             ActionKind::Shuffle => said.push(shuffled(config, &in_force(config))),
-            ActionKind::Enqueue | ActionKind::Allocate | ActionKind::Backfill => {}
+            ActionKind::EvictStaleGangs => said.push(
+                "Evicted by stalegangeviction: what is left of a gang that has run without its minimum \
+                 for longer than it may"
+                    .to_owned(),
+            ),
+            ActionKind::Enqueue
+            | ActionKind::Allocate
+            | ActionKind::AllocateAll
+            | ActionKind::Backfill
+            | ActionKind::Planned => {}
         }
     }
     if said.is_empty() {

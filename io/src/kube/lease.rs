@@ -62,7 +62,7 @@ impl Gate {
         gate
     }
 
-    /// How long it stays open; none if it is closed.
+    /// How long it stays open; `None` if it is closed.
     pub fn left(&self) -> Option<Duration> {
         let closes = self.closes.load(Ordering::Acquire);
         let now = self.start.elapsed().as_millis() as u64;
@@ -102,7 +102,7 @@ pub(crate) struct Candidate {
     gate: Gate,
     to_loop: Sender<LoopEvent>,
     seen: Option<Seen>,
-    /// When the renewal that last went well was begun; none while another one leads.
+    /// When the renewal that last went well was begun; `None` while another one leads.
     renewed: Option<Instant>,
 }
 

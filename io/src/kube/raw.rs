@@ -54,7 +54,7 @@ impl Raw {
         kind.key(self.namespace.as_deref(), &self.name)
     }
 
-    /// Its version as a number; none if it is not one. Only good to tell that two are the same.
+    /// Its version as a number; `None` if it is not one. Only good to tell that two are the same.
     pub(super) fn version(&self) -> Option<u64> {
         self.meta.resource_version.as_deref()?.parse().ok()
     }

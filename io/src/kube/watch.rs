@@ -20,13 +20,14 @@ use muster_core::ids::ObjectKey;
 use rustc_hash::FxBuildHasher;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use super::backoff::Backoff;
 use super::loop_event::LoopEvent;
 use super::raw::{Raw, api_resource};
 use super::served::{Next, ServedVersion};
 use super::status_cache::StatusCache;
+use crate::causes::with_causes;
 use crate::metrics::Metrics;
 use crate::objects::translate::{Fault, OwnerRule, TranslateError, gone, translate, unsupported};
 use crate::objects::{Object, ObjectKind, Presence};
@@ -81,6 +82,8 @@ struct Watch {
     listed: bool,
     /// Was it said that the server does not know the kind?
     missed: bool,
+    /// Was it said that the watch broke, and has it brought nothing since?
+    broken: bool,
     /// What objects asked for in vain, each said once.
     said: HashSet<String, FxBuildHasher>,
 }
@@ -96,6 +99,7 @@ impl Watch {
             met: None,
             listed: false,
             missed: false,
+            broken: false,
             said: HashSet::default(),
         }
     }
@@ -120,26 +124,27 @@ impl Watch {
                 Ok(event) => {
                     failures = 0;
                     backoff.reset();
+                    self.say_mended();
                     self.event(event).await?;
                     continue;
                 }
                 Err(error) => error,
             };
             self.source.metrics.watch_failed(self.kind);
-            match fate(&error, self.list) {
-                Fate::Paged => {
+            match recovery_from(&error, self.list) {
+                Recovery::Paged => {
                     info!(kind = %self.kind, "the server streams no lists; reading pages");
                     self.list = List::Paged;
                     return Ok(());
                 }
-                Fate::Missing => return self.not_served().await,
-                Fate::Anew => {
+                Recovery::Missing => return self.not_served().await,
+                Recovery::Anew => {
                     info!(kind = %self.kind, "the place of the watch is gone; beginning anew");
                     return Ok(());
                 }
-                Fate::Again => {
+                Recovery::Again => {
                     failures += 1;
-                    warn!(kind = %self.kind, %error, "the watch broke; trying again");
+                    self.say_broken(&error);
                     tokio::time::sleep(backoff.pause()).await;
                     if failures >= FAILURES_MAX {
                         return Ok(());
@@ -148,6 +153,22 @@ impl Watch {
             }
         }
         Ok(())
+    }
+
+    /// Warns once of an outage, which may last for hours and concerns all watches alike.
+    fn say_broken(&mut self, error: &watcher::Error) {
+        let error = with_causes(error);
+        if std::mem::replace(&mut self.broken, true) {
+            debug!(kind = %self.kind, error, "the watch is still broken");
+        } else {
+            warn!(kind = %self.kind, error, "the watch broke; trying again until it works");
+        }
+    }
+
+    fn say_mended(&mut self) {
+        if std::mem::replace(&mut self.broken, false) {
+            info!(kind = %self.kind, "the watch works again");
+        }
     }
 
     async fn event(&mut self, event: Event<Raw>) -> Result<(), Closed> {
@@ -281,7 +302,7 @@ impl Watch {
 
 /// What to do after an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum Recovery {
     /// Read lists in pages.
     Paged,
     /// The kind does not exist.
@@ -292,21 +313,21 @@ enum Fate {
     Again,
 }
 
-fn fate(error: &watcher::Error, list: List) -> Fate {
+fn recovery_from(error: &watcher::Error, list: List) -> Recovery {
     use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
     let (watcher::Error::WatchError(status)
     | InitialListFailed(kube::Error::Api(status))
     | WatchStartFailed(kube::Error::Api(status))
     | WatchFailed(kube::Error::Api(status))) = error
     else {
-        return Fate::Again;
+        return Recovery::Again;
     };
     match status.code {
-        404 => Fate::Missing,
-        410 => Fate::Anew,
+        404 => Recovery::Missing,
+        410 => Recovery::Anew,
         // An option of the watch the server does not know or does not allow.
-        400 | 422 if list == List::Streamed => Fate::Paged,
-        _ => Fate::Again,
+        400 | 422 if list == List::Streamed => Recovery::Paged,
+        _ => Recovery::Again,
     }
 }
 

@@ -21,6 +21,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::sync::watch::Receiver;
 use tracing::{info, warn};
 
+use crate::causes::with_causes;
 use crate::config::{Certificates, LoadServer, LoadSource};
 use crate::kube::loop_event::LoopEvent;
 use crate::metrics::Metrics;
@@ -133,21 +134,7 @@ async fn ask(client: &Client, method: Method, path: &str, body: Vec<u8>) -> Resu
     let json = HeaderValue::from_static("application/json");
     let request = Request::builder().method(method).uri(path).header(header::CONTENT_TYPE, json);
     let request = request.body(body).map_err(|error| error.to_string())?;
-    client.request_text(request).await.map_err(|error| in_words(&error))
-}
-
-/// An error with all that led to it: of a failed connection the first sentence alone says little.
-fn in_words(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        next = cause.source();
-    }
-    text
+    client.request_text(request).await.map_err(|error| with_causes(&error))
 }
 
 /// Loads by node while they are put together.

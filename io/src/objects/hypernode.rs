@@ -109,7 +109,7 @@ impl Translate for HyperNode {
     }
 }
 
-/// One member; none for a label selector that is empty, which finds no node.
+/// One member; `None` for a label selector that is empty, which finds no node.
 fn member(
     about: &About<'_>,
     entry: &HyperNodeMember,

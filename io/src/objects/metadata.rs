@@ -32,6 +32,15 @@ pub struct Metadata {
     pub created_ms: Option<i64>,
 }
 
+#[cfg(test)]
+impl Metadata {
+    /// Metadata with these annotations and nothing else.
+    pub(super) fn annotated(annotations: &[(&str, &str)]) -> Self {
+        let own = annotations.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        Self { annotations: own.collect(), ..Self::default() }
+    }
+}
+
 /// An object another one belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

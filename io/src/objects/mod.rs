@@ -1,5 +1,5 @@
-//! The Kubernetes and Volcano objects scheduling reads, reduced to the fields it reads, and the
-//! table of their kinds.
+//! The objects of Kubernetes, Volcano and KAI that scheduling reads, reduced to the fields it reads, and
+//! the table of their kinds.
 //!
 //! Unknown fields of these kinds are skipped: the objects belong to others. Both outside worlds, the
 //! real cluster and the embedded one, decode into these types and translate them into what the core
@@ -22,6 +22,12 @@ macro_rules! kinds { ($with:ident) => { $with! {
         Pod                   ("pods"                              ["v1"]       Namespaced Required)
         PodGroup              ("podgroups.scheduling.volcano.sh"   ["v1beta1"]  Namespaced Optional)
         Queue                 ("queues.scheduling.volcano.sh"      ["v1beta1"]  Cluster    Optional)
+        KaiPodGroup           ("podgroups.scheduling.run.ai"       ["v2alpha2"] Namespaced Optional
+                               kind "PodGroup")
+        KaiQueue              ("queues.scheduling.run.ai"          ["v2"]       Cluster    Optional
+                               kind "Queue")
+        LevelTopology         ("topologies.kai.scheduler"          ["v1alpha1"] Cluster    Optional
+                               kind "Topology")
         HyperNode             ("hypernodes.topology.volcano.sh"    ["v1alpha1"] Cluster    Optional)
         NodeShard             ("nodeshards.shard.volcano.sh"       ["v1alpha1"] Cluster    Optional)
         PriorityClass         ("priorityclasses.scheduling.k8s.io" ["v1"]       Cluster    Optional)
@@ -35,7 +41,7 @@ macro_rules! kinds { ($with:ident) => { $with! {
                                kind "CSINode")
         CsiDriver             ("csidrivers.storage.k8s.io"         ["v1"]       Cluster    Optional
                                kind "CSIDriver")
-        CsiStorageCapacity    ("csistoragecapacities.storage.k8s.io" ["v1"]     Namespaced Optional
+        CsiStorageCapacity    ("csistoragecapacities.storage.k8s.io" ["v1", "v1beta1"] Namespaced Optional
                                kind "CSIStorageCapacity")
         Service               ("services"                          ["v1"]       Namespaced Optional)
         ReplicationController ("replicationcontrollers"            ["v1"]       Namespaced Optional)
@@ -45,6 +51,7 @@ macro_rules! kinds { ($with:ident) => { $with! {
     }
     inert {
         Numatopology          ("numatopologies.nodeinfo.volcano.sh" ["v1alpha1"] Cluster   Optional)
+        SchedulingShard       ("schedulingshards.kai.scheduler"    ["v1"]       Cluster    Optional)
     }
 } } }
 
@@ -61,6 +68,9 @@ mod pod;
 mod interpod;
 mod podgroup;
 mod queue;
+mod kai_podgroup;
+mod kai_queue;
+mod level_topology;
 mod quota;
 mod hypernode;
 mod node_shard;
@@ -79,7 +89,10 @@ pub use interpod::{
 };
 pub use json::DecodeError;
 pub(crate) use json::drop_nulls;
+pub use kai_podgroup::{GroupPast, KaiPodGroup, KaiPodGroupSpec, KaiSubGroup, TopologyConstraint};
+pub use kai_queue::{KaiQueue, KaiQueueResource, KaiQueueResources, KaiQueueSpec};
 pub use kind::{ObjectKind, Presence, Scope};
+pub use level_topology::{LevelTopology, LevelTopologySpec, NodeLabelLevel};
 pub use metadata::{Metadata, OwnerReference};
 pub use node::{Node, NodeImage, NodeSpec, NodeStatus, Taint};
 pub use node_metrics::NodeMetrics;

@@ -82,8 +82,10 @@ impl Object {
     /// Reads the times written in the object, by the clock of whoever holds it; one that cannot be
     /// read counts as not given.
     pub(crate) fn read_times(&mut self, read: impl Fn(&str) -> Option<i64>) {
-        if let Self::Pod(pod) = self {
-            pod.status.placed_ms = pod.status.placed().and_then(&read);
+        match self {
+            Self::Pod(pod) => pod.status.placed_ms = pod.status.placed().and_then(&read),
+            Self::KaiPodGroup(group) => group.read_past(&read),
+            _ => {}
         }
         if let Some(metadata) = self.metadata_mut() {
             metadata.created_ms = metadata.creation_timestamp.as_deref().and_then(read);

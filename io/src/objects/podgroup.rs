@@ -206,7 +206,7 @@ fn report(status: &PodGroupStatus) -> GroupReport {
 pub(in crate::objects) const WAITING_TIMES: [&str; 2] =
     ["volcano.sh/sla-waiting-time", "sla-waiting-time"];
 
-/// How long the group may wait, in milliseconds; none if it does not say, or nothing that is a time.
+/// How long the group may wait, in milliseconds; `None` if it does not say, or nothing that is a time.
 pub(in crate::objects) fn waiting_time(metadata: &Metadata) -> Option<i64> {
     let text = WAITING_TIMES.iter().find_map(|key| metadata.annotations.get(*key))?;
     let ms = parse_ms(text).and_then(|ms| i64::try_from(ms).ok());

@@ -37,7 +37,7 @@ impl Translate for PriorityClass {
     }
 }
 
-/// `preemptionPolicy` of a class or a pod; none where it is absent, or a word Kubernetes does not know.
+/// `preemptionPolicy` of a class or a pod; `None` where it is absent, or a word Kubernetes does not know.
 pub(in crate::objects) fn policy(text: Option<&str>) -> Option<PreemptionPolicy> {
     match text {
         Some("Never") => Some(PreemptionPolicy::Never),

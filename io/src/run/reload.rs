@@ -75,7 +75,7 @@ pub(super) async fn look(
     }
 }
 
-/// The text of the file; none if it cannot be read, as happens for a moment while it is replaced.
+/// The text of the file; `None` if it cannot be read, as happens for a moment while it is replaced.
 async fn text_of(path: PathBuf) -> Option<String> {
     tokio::task::spawn_blocking(move || config::text_of(&path)).await.ok()?.ok()
 }

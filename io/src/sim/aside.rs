@@ -8,8 +8,8 @@ use muster_core::scheduler::Scheduler;
 use muster_core::verdict::Reason;
 
 use super::cluster::Cluster;
-use super::expand::GROUP_NAME;
 use crate::objects::Pod;
+use crate::objects::translate::{group_of, queue_of};
 
 /// The queue of jobs that name none.
 const DEFAULT_QUEUE: &str = "default";
@@ -34,22 +34,25 @@ pub(super) fn jobs(scheduler: &mut Scheduler, cluster: &Cluster) -> Vec<JobView>
 
 /// The job a pod belongs to: its PodGroup, else itself.
 pub(super) fn job_of(key: &ObjectKey, pod: &Pod) -> ObjectKey {
-    let group = pod.metadata.annotations.get(GROUP_NAME).filter(|name| !name.is_empty());
-    group.map_or_else(|| key.clone(), |name| ObjectKey::new(key.namespace.clone(), name.as_str()))
+    let group = group_of(&pod.metadata);
+    group.map_or_else(|| key.clone(), |name| ObjectKey::new(key.namespace.clone(), name))
 }
 
 fn group(cluster: &Cluster, key: &ObjectKey, why: String) -> Option<JobView> {
-    let spec = &cluster.group(key)?.spec;
-    let queue = if spec.queue.is_empty() { DEFAULT_QUEUE } else { &spec.queue };
-    let minimum = spec.min_member.and_then(|minimum| u32::try_from(minimum).ok());
+    let (queue, minimum) = match (cluster.group(key), cluster.kai_group(key)) {
+        (Some(group), _) => (&group.spec.queue, group.spec.min_member),
+        (None, group) => group.map(|group| (&group.spec.queue, group.spec.min_member))?,
+    };
+    let queue = if queue.is_empty() { DEFAULT_QUEUE } else { queue };
+    let minimum = minimum.and_then(|minimum| u32::try_from(minimum).ok());
     Some(view(key, queue.into(), minimum.unwrap_or(0), 0, why))
 }
 
 /// A pod without PodGroup is a job; one of a gang only makes its gang incomplete.
 fn lone_pod(cluster: &Cluster, key: &ObjectKey, why: String) -> Option<JobView> {
     let pod = cluster.pod(key).filter(|pod| job_of(key, pod) == *key)?;
-    let queue = pod.metadata.annotations.get(crate::objects::translate::QUEUE_NAME);
-    Some(view(key, queue.map_or(DEFAULT_QUEUE, String::as_str).into(), 1, 1, why))
+    let queue = queue_of(&pod.metadata).unwrap_or(DEFAULT_QUEUE);
+    Some(view(key, queue.into(), 1, 1, why))
 }
 
 fn view(key: &ObjectKey, queue: Name, min_available: u32, pending: u32, why: String) -> JobView {

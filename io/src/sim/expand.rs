@@ -15,7 +15,7 @@ use crate::objects::{
     Node, NodeSpec, NodeStatus, Object, Queue, ResourceMap, Scalar, Taint,
 };
 
-pub(crate) use gang::{GROUP_NAME, Gang, RUN_FOR};
+pub(crate) use gang::{Gang, RUN_FOR};
 
 /// Pods a node takes where a NodeSet does not say: the kubelet's own default.
 const PODS_DEFAULT: &str = "110";
@@ -37,7 +37,7 @@ impl ShortForm {
     /// Names of the short forms, as `kind` gives them.
     pub(crate) const KINDS: [&str; 4] = ["NodeSet", "QueueSpec", "Domain", "Gang"];
 
-    /// Reads the short form of that kind; none if the kind is none of theirs.
+    /// Reads the short form of that kind; `None` if the kind is none of theirs.
     pub(crate) fn read(
         kind: &str,
         mut map: Map<String, Value>,

@@ -15,7 +15,7 @@ use super::subgroups::subgroups_of;
 
 /// How one expectation came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct Judgement {
     /// The expectation on one line.
     pub assertion: String,
     /// Does it hold?
@@ -39,7 +39,7 @@ pub struct Tally {
 
 /// What an assertion is judged against.
 #[derive(Clone, Copy)]
-pub struct Scene<'a> {
+pub struct Evidence<'a> {
     /// The objects.
     pub books: &'a Books,
     /// Domains of these books.
@@ -55,38 +55,38 @@ pub struct Scene<'a> {
 type Finding = (bool, String);
 
 /// Judges one expectation.
-pub fn judge(expectation: &Expectation, scene: Scene<'_>) -> Verdict {
+pub fn judge(expectation: &Expectation, evidence: Evidence<'_>) -> Judgement {
     let (pass, got) = match &expectation.assertion {
-        Assertion::Bound(count) => pods_in(scene, count, "bound", PodStatus::is_bound),
+        Assertion::Bound(count) => pods_in(evidence, count, "bound", PodStatus::is_bound),
         Assertion::Pipelined(count) => {
-            pods_in(scene, count, "pipelined", |status| status == PodStatus::Pipelined)
+            pods_in(evidence, count, "pipelined", |status| status == PodStatus::Pipelined)
         }
         Assertion::Pending(count) => {
-            pods_in(scene, count, "pending", |status| status == PodStatus::Pending)
+            pods_in(evidence, count, "pending", |status| status == PodStatus::Pending)
         }
-        Assertion::Evicted { of, times } => evicted(scene, of, *times),
+        Assertion::Evicted { of, times } => evicted(evidence, of, *times),
         Assertion::SameDomain { gang, subgroup, tier } => {
-            same_domain(scene, gang, subgroup.as_deref(), *tier)
+            same_domain(evidence, gang, subgroup.as_deref(), *tier)
         }
-        Assertion::Phase { pod_group, is } => job_says(scene, pod_group, |job| {
+        Assertion::Phase { pod_group, is } => job_says(evidence, pod_group, |job| {
             (job.phase == *is, format!("phase {}", phase_text(job.phase)))
         }),
-        Assertion::Reason { gang, is } => job_says(scene, gang, |job| {
+        Assertion::Reason { gang, is } => job_says(evidence, gang, |job| {
             let message = job.message.as_ref().map_or(String::new(), |text| format!(": {text}"));
             let reason = job.reason.map_or("no reason", muster_core::verdict::Reason::as_str);
             (job.reason == Some(*is), format!("{reason}{message}"))
         }),
         Assertion::QuietAfter(cycle) => {
-            let last = scene.tally.last_decision;
+            let last = evidence.tally.last_decision;
             let got = match last {
                 0 => "no decision at all".to_owned(),
                 last => format!("last decision in cycle {last}"),
             };
             (last <= *cycle, got)
         }
-        Assertion::Queue { name, allocated } => queue_uses(scene, name, allocated),
+        Assertion::Queue { name, allocated } => queue_uses(evidence, name, allocated),
     };
-    Verdict { assertion: expectation.text.clone(), pass, got }
+    Judgement { assertion: expectation.text.clone(), pass, got }
 }
 
 /// The gang or pod an expectation is about, if it is about one.
@@ -118,12 +118,12 @@ fn pods_of<'a>(books: &'a Books, of: &Subject) -> Vec<(&'a ObjectKey, &'a PodEnt
 }
 
 fn pods_in(
-    scene: Scene<'_>,
+    evidence: Evidence<'_>,
     count: &PodCount,
     word: &str,
     is_in: fn(PodStatus) -> bool,
 ) -> Finding {
-    let pods = pods_of(scene.books, &count.of);
+    let pods = pods_of(evidence.books, &count.of);
     let found: Vec<_> = pods.iter().filter(|(_, pod)| is_in(pod.status)).collect();
     // Without a count all of them must be in that state, and there must be some.
     let wanted = count.pods.unwrap_or(Range { min: Some(1), max: None });
@@ -162,20 +162,25 @@ fn others(pods: &[(&ObjectKey, &PodEntry)], is_in: fn(PodStatus) -> bool) -> Str
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
 
-fn evicted(scene: Scene<'_>, of: &Subject, times: Range<u64>) -> Finding {
+fn evicted(evidence: Evidence<'_>, of: &Subject, times: Range<u64>) -> Finding {
     let found = match of {
-        Subject::All => scene.tally.evictions,
-        Subject::Gang(key) => scene.tally.by_job.get(key).copied().unwrap_or_default(),
-        Subject::Pod(key) => scene.tally.by_pod.get(key).copied().unwrap_or_default(),
+        Subject::All => evidence.tally.evictions,
+        Subject::Gang(key) => evidence.tally.by_job.get(key).copied().unwrap_or_default(),
+        Subject::Pod(key) => evidence.tally.by_pod.get(key).copied().unwrap_or_default(),
     };
     let noun = if found == 1 { "eviction" } else { "evictions" };
     (times.contains(found), format!("{found} {noun}"))
 }
 
-fn same_domain(scene: Scene<'_>, gang: &ObjectKey, subgroup: Option<&str>, tier: u32) -> Finding {
+fn same_domain(
+    evidence: Evidence<'_>,
+    gang: &ObjectKey,
+    subgroup: Option<&str>,
+    tier: u32,
+) -> Finding {
     let pods: Vec<&PodEntry> = match subgroup {
-        None => scene.books.pods_of(gang).map(|(_, pod)| pod).collect(),
-        Some(name) => match subgroups_of(scene.books, gang).remove(name) {
+        None => evidence.books.pods_of(gang).map(|(_, pod)| pod).collect(),
+        Some(name) => match subgroups_of(evidence.books, gang).remove(name) {
             Some(entry) => entry.pods,
             None => return (false, format!("no pod of it is of sub-group {name}")),
         },
@@ -185,7 +190,7 @@ fn same_domain(scene: Scene<'_>, gang: &ObjectKey, subgroup: Option<&str>, tier:
     if nodes.is_empty() {
         return (false, "no pod of it is on a node".to_owned());
     }
-    let pass = scene.domains.share(nodes.iter().copied(), tier);
+    let pass = evidence.domains.share(nodes.iter().copied(), tier);
     (pass, format!("on {}", list(nodes.iter().copied())))
 }
 
@@ -200,15 +205,19 @@ fn list<'a>(names: impl ExactSizeIterator<Item = &'a Name>) -> String {
     format!("{} and {more} more", shown.join(", "))
 }
 
-fn job_says(scene: Scene<'_>, key: &ObjectKey, says: impl Fn(&JobView) -> Finding) -> Finding {
-    match scene.jobs.binary_search_by(|job| job.key.cmp(key)) {
-        Ok(at) => says(&scene.jobs[at]),
+fn job_says(
+    evidence: Evidence<'_>,
+    key: &ObjectKey,
+    says: impl Fn(&JobView) -> Finding,
+) -> Finding {
+    match evidence.jobs.binary_search_by(|job| job.key.cmp(key)) {
+        Ok(at) => says(&evidence.jobs[at]),
         Err(_) => (false, format!("{key} is gone")),
     }
 }
 
-fn queue_uses(scene: Scene<'_>, name: &Name, bounds: &[(Name, Range<Quantity>)]) -> Finding {
-    let Some(queue) = scene.queues.iter().find(|queue| queue.name == *name) else {
+fn queue_uses(evidence: Evidence<'_>, name: &Name, bounds: &[(Name, Range<Quantity>)]) -> Finding {
+    let Some(queue) = evidence.queues.iter().find(|queue| queue.name == *name) else {
         return (false, format!("there is no queue {name}"));
     };
     let used = |resource: &Name| {
@@ -283,10 +292,15 @@ mod tests {
             borrowed: Vec::new(),
             warnings: Vec::new(),
         }];
-        let scene =
-            Scene { books: &books, domains: &domains, tally: &tally, jobs: &jobs, queues: &queues };
+        let evidence = Evidence {
+            books: &books,
+            domains: &domains,
+            tally: &tally,
+            jobs: &jobs,
+            queues: &queues,
+        };
         let verdict =
-            judge(&Expectation { text: "as written".into(), cycle: None, assertion }, scene);
+            judge(&Expectation { text: "as written".into(), cycle: None, assertion }, evidence);
         assert_eq!(verdict.assertion, "as written");
         (verdict.pass, verdict.got)
     }

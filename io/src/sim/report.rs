@@ -18,7 +18,7 @@ use crate::objects::{phase_text, state_text};
 
 use super::books::PodEntry;
 use super::clock;
-use super::expect::Verdict;
+use super::expect::Judgement;
 use super::invariants::{Invariant, Violation};
 use super::run::{CycleRecord, PodWait, RunResult};
 
@@ -118,8 +118,8 @@ pub(crate) fn invariant_counts(violations: Option<&[Violation]>) -> InvariantCou
 }
 
 /// Verdicts as the result lists them.
-pub(crate) fn assertions(verdicts: &[Verdict]) -> Vec<Assertion<'_>> {
-    let lines = verdicts.iter().map(|Verdict { assertion, pass, got }| Assertion {
+pub(crate) fn assertions(judgements: &[Judgement]) -> Vec<Assertion<'_>> {
+    let lines = judgements.iter().map(|Judgement { assertion, pass, got }| Assertion {
         text: assertion,
         pass: *pass,
         got,

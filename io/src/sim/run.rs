@@ -19,7 +19,7 @@ use rayon::ThreadPool;
 use super::books::Books;
 use super::cluster::Cluster;
 use super::domains::DomainIndex;
-use super::expect::{Scene, Tally, Verdict, judge, subject};
+use super::expect::{Evidence, Judgement, Tally, judge, subject};
 use super::expectation::Assertion;
 use super::invariants::{Violation, Watch};
 use super::scenario::Scenario;
@@ -104,8 +104,8 @@ pub struct RunResult {
     /// Evictions by pod and job.
     pub tally: Tally,
     /// Expectations in file order.
-    pub expect: Vec<Verdict>,
-    /// Breaches of invariants; none if they were not checked.
+    pub expect: Vec<Judgement>,
+    /// Breaches of invariants; `None` if they were not checked.
     pub violations: Option<Vec<Violation>>,
     /// What the reader should know, one sentence each.
     pub warnings: Vec<String>,
@@ -114,7 +114,7 @@ pub struct RunResult {
 impl RunResult {
     /// Do all expectations and invariants hold?
     pub fn passed(&self) -> bool {
-        self.expect.iter().all(|verdict| verdict.pass)
+        self.expect.iter().all(|judgement| judgement.pass)
             && self.violations.as_ref().is_none_or(Vec::is_empty)
     }
 }
@@ -158,7 +158,7 @@ struct Run<'a> {
     watch: Watch,
     tally: Tally,
     cycles: Vec<CycleRecord>,
-    expect: Vec<Option<Verdict>>,
+    expect: Vec<Option<Judgement>>,
     /// The next timeline entry.
     next_entry: usize,
     /// Deltas the books know and the scheduler does not yet.
@@ -373,9 +373,9 @@ impl<'a> Run<'a> {
             Vec::new()
         };
         let (books, domains, tally) = (&self.books, &self.domains, &self.tally);
-        let scene = Scene { books, domains, tally, jobs: &jobs, queues: &queues };
+        let evidence = Evidence { books, domains, tally, jobs: &jobs, queues: &queues };
         for at in due {
-            self.expect[at] = Some(judge(&self.scenario.expect[at], scene));
+            self.expect[at] = Some(judge(&self.scenario.expect[at], evidence));
         }
     }
 
@@ -395,14 +395,16 @@ impl<'a> Run<'a> {
         self.warnings.extend(odd);
         let expect = self.scenario.expect.iter().zip(self.expect);
         let expect = expect
-            .filter_map(|(expectation, verdict)| {
-                let verdict = verdict?;
+            .filter_map(|(expectation, judgement)| {
+                let judgement = judgement?;
                 let unknown = subject(expectation).filter(|key| !self.books.ever.contains(*key));
                 Some(match unknown {
-                    None => verdict,
-                    Some(key) => {
-                        Verdict { pass: false, got: format!("there never was a {key}"), ..verdict }
-                    }
+                    None => judgement,
+                    Some(key) => Judgement {
+                        pass: false,
+                        got: format!("there never was a {key}"),
+                        ..judgement
+                    },
                 })
             })
             .collect();
@@ -439,7 +441,7 @@ impl<'a> Run<'a> {
             } else {
                 let assertion = expectation.text.clone();
                 let got = format!("the run ended after cycle {ran}");
-                self.expect[at] = Some(Verdict { assertion, pass: false, got });
+                self.expect[at] = Some(Judgement { assertion, pass: false, got });
             }
         }
     }

@@ -34,7 +34,7 @@ pub(super) fn subgroups_of<'a>(
     found
 }
 
-/// The sub-group of a policy the pod is in; none if it is in none. A policy without label keys makes none.
+/// The sub-group of a policy the pod is in; `None` if it is in none. A policy without label keys makes none.
 fn name(policy: &SubGroupPolicy, pod: &PodEntry) -> Option<String> {
     let label = |key: &Name| pod.labels.iter().find(|(name, _)| name == key).map(|label| &label.1);
     let mut requirements = policy.selector.iter().flatten();

@@ -140,7 +140,7 @@ pub(super) async fn config(path: &Path) -> Config {
     try_config(path).await.expect("the file has all a client needs")
 }
 
-/// The same; none while the certificate it names is not there.
+/// The same; `None` while the certificate it names is not there.
 pub(super) async fn try_config(path: &Path) -> Option<Config> {
     let file = Kubeconfig::read_from(path).expect("the file was written here");
     Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.ok()

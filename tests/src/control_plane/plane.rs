@@ -131,7 +131,7 @@ impl ControlPlane {
         &self.etcd
     }
 
-    /// Process id of the API server, to measure what it uses; none while it is killed.
+    /// Process id of the API server, to measure what it uses; `None` while it is killed.
     pub fn api_server_id(&self) -> Option<u32> {
         self.api_server().as_ref().map(Server::id)
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The life of a container from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Life {
-    /// When it ends by itself, and its exit code; none for one that serves.
+    /// When it ends by itself, and its exit code; `None` for one that serves.
     pub ends: Option<(Duration, i32)>,
     /// Does it end when asked to? The first process of a container does only if it was written to:
     /// servers are, a shell or `sleep` is not.

@@ -73,7 +73,7 @@ impl Containers {
         Self { runs, policy }
     }
 
-    /// When one of them ends or starts next; none if that is never.
+    /// When one of them ends or starts next; `None` if that is never.
     pub(super) fn next_change(&self) -> Option<Instant> {
         self.runs.iter().filter_map(|run| run.next_change(self.policy)).min()
     }

@@ -21,7 +21,7 @@ use tokio::sync::watch;
 
 pub use node::{Manner, NodeShape};
 
-/// How long a deleted pod has left; none while nobody deleted it.
+/// How long a deleted pod has left; `None` while nobody deleted it.
 type Grace = Option<Duration>;
 
 /// The pods that are played, by uid: whoever plays one listens here for its end.

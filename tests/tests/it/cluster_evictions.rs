@@ -1,55 +1,16 @@
 //! Evictions on a real API server: room is made once, held for whom it was made, and survives a crash.
 
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::api::scheduling::v1::PriorityClass;
 use kube::Api;
-use kube::api::{ListParams, Patch, PatchParams};
-use muster_tests::control_plane::{Options, Space, TEST_LABEL, with_own};
+use kube::api::ListParams;
+use muster_tests::control_plane::{Options, Space, with_own};
 use muster_tests::process::{
-    Muster, SCHEDULER, bound, finish_off, make_group, pods, until, until_bound,
+    Muster, PREEMPT, bound, finish_off, make_priority_classes, make_ranked_gang, pods, set_running,
+    until, until_bound,
 };
 use serde_json::json;
 
 use crate::PROGRAM;
-
-const PREEMPT: &str = r#"
-actions: "enqueue, allocate, preempt, backfill"
-configurations: [{name: preempt, arguments: {gangAwareEnable: true}}]
-tiers:
-- plugins: [{name: priority}, {name: gang, enablePreemptable: false}, {name: conformance}]
-- plugins: [{name: predicates}, {name: nodeorder}]
-"#;
-
-/// A gang of a priority that needs so many of its pods, which take four CPUs each.
-async fn make_gang(space: &Space<'_>, name: &str, (members, least): (usize, usize), class: &str) {
-    make_group(space, name, json!({"minMember": least, "priorityClassName": class})).await;
-    for at in 0..members {
-        let pod = json!({
-            "metadata": {
-                "name": format!("{name}-{at}"),
-                "namespace": space.namespace(),
-                "annotations": {"scheduling.k8s.io/group-name": name},
-            },
-            "spec": {
-                "schedulerName": SCHEDULER,
-                "priorityClassName": class,
-                "nodeSelector": {TEST_LABEL: space.namespace()},
-                "containers": [
-                    {"name": "main", "image": "none", "resources": {"requests": {"cpu": "4"}}},
-                ],
-            },
-        });
-        space.make(&pods(space), pod).await;
-    }
-}
-
-/// Says that a pod runs, as a kubelet does.
-async fn set_running(space: &Space<'_>, name: &str) {
-    let status = json!({"status": {"phase": "Running"}});
-    let patch = Patch::Strategic(&status);
-    let patched = pods(space).patch_status(name, &PatchParams::default(), &patch).await;
-    patched.expect("the pod is there");
-}
 
 async fn list(space: &Space<'_>) -> Vec<Pod> {
     pods(space).list(&ListParams::default()).await.expect("pods can be listed").items
@@ -76,19 +37,16 @@ async fn held(space: &Space<'_>) -> Vec<(String, String)> {
 
 /// Two full nodes of two low pods each, and a high gang of so many pods that each want half a node.
 async fn crowded(space: &Space<'_>, high: usize) -> Muster {
-    let classes: Api<PriorityClass> = Api::all(space.client());
-    for (name, value) in [("low", 1), ("high", 100)] {
-        space.make(&classes, json!({"metadata": {"name": name}, "value": value})).await;
-    }
+    make_priority_classes(space).await;
     space.create_nodes(2, json!({"cpu": "8", "memory": "16Gi", "pods": "10"})).await;
     let muster = start(space);
     muster.ready().await;
-    make_gang(space, "low", (4, 1), "low").await;
+    make_ranked_gang(space, "low", (4, 1), "low").await;
     until_bound(space, "low-", 4).await;
     for at in 0..4 {
         set_running(space, &format!("low-{at}")).await;
     }
-    make_gang(space, "high", (high, high), "high").await;
+    make_ranked_gang(space, "high", (high, high), "high").await;
     muster
 }
 
@@ -192,7 +150,7 @@ fn a_disruption_budget_the_eviction_api_minds_keeps_its_pods() {
         let muster = Muster::start(PROGRAM, space, "evict", &["--scheduler-conf", &path]);
         muster.ready().await;
         until_bound(space, "high-", 1).await;
-        make_gang(space, "higher", (1, 1), "high").await;
+        make_ranked_gang(space, "higher", (1, 1), "high").await;
         let refused = async || (muster.metric("muster_evict_failures_total") > 0.0).then_some(());
         until("the Eviction API says no", refused).await;
         assert_eq!(leaving(space).await, Vec::<String>::new());

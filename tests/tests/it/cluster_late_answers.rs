@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 use k8s_openapi::api::core::v1::Node;
-use k8s_openapi::api::scheduling::v1::PriorityClass;
 use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
 use muster_tests::control_plane::{Options, Space, TEST_LABEL, User, with_own};
 use muster_tests::faulty::{Fault, FaultyProxy, Script};
 use muster_tests::process::{
-    Muster, SCHEDULER, check_room, finish_off, one_cpu, places, pods, until, until_bound,
+    Muster, PREEMPT, SCHEDULER, check_room, finish_off, make_priority_classes, one_cpu, places,
+    pods, set_running, until, until_bound,
 };
 use serde_json::{Value, json};
 
@@ -75,13 +75,6 @@ async fn make_nodes(space: &Space<'_>) {
     }
 }
 
-async fn make_classes(space: &Space<'_>) {
-    let classes: Api<PriorityClass> = Api::all(space.client());
-    for (name, value) in [("low", 1), ("high", 100)] {
-        space.make(&classes, json!({"metadata": {"name": name}, "value": value})).await;
-    }
-}
-
 /// Makes a pod that takes all the room of the case's node; more fields of its spec may be given.
 async fn make_pod(space: &Space<'_>, name: &str, class: &str, more: Value) {
     let mut spec = json!({
@@ -99,7 +92,7 @@ async fn make_pod(space: &Space<'_>, name: &str, class: &str, more: Value) {
 #[test]
 fn no_room_is_given_away_while_a_bind_may_have_happened() {
     with_own("late-binds", Options::default(), async |space| {
-        make_classes(space).await;
+        make_priority_classes(space).await;
         make_nodes(space).await;
         for Case { name, .. } in &CASES {
             make_pod(space, name, "low", json!({"nodeSelector": {CASE: name}})).await;
@@ -140,21 +133,10 @@ async fn open(space: &Space<'_>, case: &Case) {
     patched.expect("the node is there");
 }
 
-const PREEMPT: &str = r#"
-actions: "enqueue, allocate, preempt, backfill"
-configurations: [{name: preempt, arguments: {gangAwareEnable: true}}]
-tiers:
-- plugins: [{name: priority}, {name: gang, enablePreemptable: false}, {name: conformance}]
-- plugins: [{name: predicates}, {name: nodeorder}]
-"#;
-
 /// Makes a pod that runs on the node of the case.
 async fn make_running(space: &Space<'_>, case: &Case) {
     make_pod(space, case.name, "low", json!({"nodeName": space.own(case.name)})).await;
-    let status = json!({"status": {"phase": "Running"}});
-    let patch = Patch::Strategic(&status);
-    let patched = pods(space).patch_status(case.name, &PatchParams::default(), &patch).await;
-    patched.expect("the pod is there");
+    set_running(space, case.name).await;
 }
 
 /// How many pods were asked to leave.
@@ -166,7 +148,7 @@ async fn leaving(space: &Space<'_>) -> usize {
 #[test]
 fn room_stays_held_while_an_eviction_may_have_happened() {
     with_own("late-evictions", Options::default(), async |space| {
-        make_classes(space).await;
+        make_priority_classes(space).await;
         make_nodes(space).await;
         for case in &CASES {
             make_running(space, case).await;

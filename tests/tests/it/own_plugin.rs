@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use k8s_openapi::api::core::v1::Node;
-use k8s_openapi::api::scheduling::v1::PriorityClass;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
-use muster_tests::control_plane::{Options, Space, TEST_LABEL, with_own};
+use muster_tests::control_plane::{Options, Space, with_own};
 use muster_tests::process::{
-    Muster, SCHEDULER, group_status, make_group, places, pods, until, until_bound,
+    Muster, group_status, make_priority_classes, make_ranked_gang, places, pods, set_running,
+    until, until_bound,
 };
 use serde_json::{Value, json};
 
@@ -109,29 +109,6 @@ fn policy(quiet: &str) -> String {
     conf.replace("[payments]", quiet)
 }
 
-/// A gang of pods that take a node each.
-async fn make_gang(space: &Space<'_>, name: &str, pods_of_it: usize, class: &str) {
-    make_group(space, name, json!({"minMember": pods_of_it, "priorityClassName": class})).await;
-    for at in 0..pods_of_it {
-        let pod = json!({
-            "metadata": {
-                "name": format!("{name}-{at}"),
-                "namespace": space.namespace(),
-                "annotations": {"scheduling.k8s.io/group-name": name},
-            },
-            "spec": {
-                "schedulerName": SCHEDULER,
-                "priorityClassName": class,
-                "nodeSelector": {TEST_LABEL: space.namespace()},
-                "containers": [
-                    {"name": "main", "image": "none", "resources": {"requests": {"cpu": "4"}}},
-                ],
-            },
-        });
-        space.make(&pods(space), pod).await;
-    }
-}
-
 /// Three nodes of one pod each, with power for 50, 10 and 90.
 async fn make_nodes(space: &Space<'_>) {
     space.create_nodes(3, json!({"cpu": "4", "memory": "16Gi", "pods": "10"})).await;
@@ -142,21 +119,15 @@ async fn make_nodes(space: &Space<'_>) {
         let patched = nodes.patch(&name, &PatchParams::default(), &Patch::Merge(&labels)).await;
         patched.expect("the node is there");
     }
-    let classes: Api<PriorityClass> = Api::all(space.client());
-    for (name, value) in [("low", 1), ("high", 100)] {
-        space.make(&classes, json!({"metadata": {"name": name}, "value": value})).await;
-    }
+    make_priority_classes(space).await;
 }
 
 /// Places a gang and has it run, and says on which of the nodes its only pod is.
 async fn node_of(space: &Space<'_>, gang: &str) -> String {
-    make_gang(space, gang, 1, "low").await;
+    make_ranked_gang(space, gang, (1, 1), "low").await;
     until_bound(space, &format!("{gang}-"), 1).await;
-    let running = json!({"status": {"phase": "Running"}});
     let name = format!("{gang}-0");
-    let patch = Patch::Strategic(&running);
-    let patched = pods(space).patch_status(&name, &PatchParams::default(), &patch).await;
-    patched.expect("the pod is there");
+    set_running(space, &name).await;
     let node = places(space, &name).await.remove(&name).flatten().expect("it is bound");
     node.strip_prefix(&space.own("")).expect("a node of the test").to_owned()
 }
@@ -177,7 +148,7 @@ fn its_plugins_decide_on_a_real_cluster_and_follow_the_file() {
         let muster = Muster::started(PROGRAM, space, &["--scheduler-conf", &path]).await;
         assert_eq!(node_of(space, "first").await, "n1", "the cheapest");
         assert_eq!(node_of(space, "second").await, "n0", "the cheapest that is left");
-        make_gang(space, "high", 2, "high").await;
+        make_ranked_gang(space, "high", (2, 2), "high").await;
         until("the plugin spares both", async || {
             messages(&group_status(space, "high").await).contains("quiet-namespaces").then_some(())
         })

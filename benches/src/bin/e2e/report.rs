@@ -8,7 +8,7 @@ use crate::idle::Idle;
 use crate::race::{Figures, Race};
 use crate::subject::Subject;
 
-/// A figure of one run; none for a subject that has no such figure.
+/// A figure of one run; `None` for a subject that has no such figure.
 type Figure = fn(&Figures) -> Option<f64>;
 
 /// The figures in the order they are shown: for machines, for people, and how to read it.

@@ -40,7 +40,7 @@ pub(crate) struct Whole {
     /// The cycle that placed them; everything was taken in before.
     pub(crate) cycle_ms: f64,
     pub(crate) tasks_per_sec: f64,
-    /// The same of the twin that looks at all nodes for every pod; none if it was not asked for.
+    /// The same of the twin that looks at all nodes for every pod; `None` if it was not asked for.
     pub(crate) naive_tasks_per_sec: Option<f64>,
     /// A cycle in which nothing has changed.
     pub(crate) idle_cycle_us: f64,
@@ -51,7 +51,7 @@ pub(crate) struct Whole {
     pub(crate) ingest_ms: f64,
     #[serde(rename = "rssMiB")]
     pub(crate) rss_mib: Option<u64>,
-    /// Memory the core keeps for each pod that runs, their PodGroups included; none if none runs.
+    /// Memory the core keeps for each pod that runs, their PodGroups included; `None` if none runs.
     pub(crate) bytes_per_pod: Option<f64>,
     pub(crate) threads: usize,
 }

@@ -10,8 +10,8 @@ use super::subgroups::Grouping;
 use crate::class::Classes;
 use crate::cycle::Leadership;
 use crate::delta::{
-    ClusterDelta, DomainFacts, Facts, GroupTree, NodeFacts, ObjectRef, PodGroupFacts,
-    PriorityClassFacts, QueueFacts, TopologyFacts,
+    ClusterDelta, DomainFacts, Facts, NodeFacts, ObjectRef, PodGroupFacts, PriorityClassFacts,
+    QueueFacts, TopologyFacts,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::interpod::SelectorRegistry;
@@ -20,7 +20,7 @@ use crate::policy::Policies;
 use crate::resource::ResourceVec;
 use crate::world::{
     Catalog, Cluster, Directory, JobKey, JobSpec, Names, NodeRules, NodeTaint, PodSets, QueueSpec,
-    Quotas, SetAside, Shards, Symbols,
+    Quotas, SetAside, Shards, Symbols, priority_without_class,
 };
 
 /// Everything the second pass reads and writes.
@@ -221,7 +221,8 @@ impl Intake<'_, '_> {
     fn pod_group(&mut self, facts: &PodGroupFacts) {
         let Some(&job) = self.directory.jobs.get(&JobKey::Group(facts.key.clone())) else { return };
         let min_resources = facts.min_resources.as_ref().map(|list| self.names.0.of_pods(list));
-        let priority = self.priority_classes.value(facts.priority_class.as_ref()).unwrap_or(0);
+        let priority = self.priority_classes.value(facts.priority_class.as_ref());
+        let priority = priority.unwrap_or_else(|| priority_without_class(facts.tree.as_deref()));
         let queue = self.queue_named(facts.queue.as_ref());
         self.move_job(job, queue);
         self.regroup(job, Grouping::of(facts));
@@ -236,8 +237,7 @@ impl Intake<'_, '_> {
         item.identity.uid = facts.uid.clone();
         item.identity.created = facts.created;
         item.identity.present = true;
-        let of_tree = facts.tree.as_deref().filter(|tree| !tree.subgroups.is_empty());
-        item.spec.min_available = of_tree.map_or(facts.min_member, GroupTree::least_pods);
+        item.spec.min_available = facts.min_member;
         let eases = (item.spec.preemptable, item.spec.priority) != (facts.preemptable, priority);
         item.spec.preemptable = facts.preemptable;
         item.spec.budget = facts.budget;

@@ -22,7 +22,7 @@ use crate::world::{
 /// Priority of a pod nobody gave one, as in Volcano.
 const UNSET_PRIORITY: i32 = 1;
 
-/// The job a pod belongs to; none for a pod of another scheduler.
+/// The job a pod belongs to; `None` for a pod of another scheduler.
 pub(super) fn job_key(facts: &PodFacts) -> Option<JobKey> {
     if facts.ownership == Ownership::Foreign {
         return None;

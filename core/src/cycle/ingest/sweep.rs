@@ -18,6 +18,7 @@ use crate::resource::Format;
 use crate::world::{
     ChangeLog, ClassId, Directory, JobIdentity, JobMembers, JobSpec, Membership, NodeIdentity,
     NodePlace, QueueIdentity, QueueSpec, SetAside, TaskIdentity, clear_usage, is_vacant,
+    priority_without_class,
 };
 
 pub(super) fn sweep(world: &mut World) {
@@ -175,7 +176,8 @@ fn resolve_priorities(mut intake: Intake<'_, '_>) {
         let explicit =
             own.and_then(|&task| cluster.tasks.get(task).ok().and_then(|task| task.priority.own));
         let class = priority_classes.value(job.spec.priority_class.as_ref());
-        job.spec.priority = explicit.or(class).unwrap_or(0);
+        let without = priority_without_class(job.spec.tree.as_deref());
+        job.spec.priority = explicit.or(class).unwrap_or(without);
     }
     // No node has changed, but who may make way on any of them.
     cluster.log.renumber();

@@ -1,5 +1,5 @@
-//! Second and third pass, storage: objects taken in, pods looked at again when what their claims
-//! rest on changed, and the stock of free volumes taken in anew.
+//! Second and third pass, storage: takes objects in, looks again at pods whose claims or the objects
+//! behind them changed, and makes a new list of the free volumes.
 
 use std::collections::BTreeMap;
 
@@ -113,7 +113,8 @@ impl Intake<'_, '_> {
         }
     }
 
-    /// Which claim it is matters as soon as a second pod has it, and no longer once one is left.
+    /// A claim several pods have is a rule of its own, so pods are looked at again when a second pod gets
+    /// it, and when only one is left.
     fn look_if_users(&mut self, claim: ObjectKey, users: usize) {
         if self.cluster.volumes.known.users(&claim).take(users + 1).count() == users {
             self.dirty.claims.insert(claim);
@@ -124,14 +125,14 @@ impl Intake<'_, '_> {
     pub(super) fn write_volumes(&mut self, task: Entity, resolved: Resolved) {
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
         let rules = self.classes.get(item.membership.class).volumes.clone();
-        // A volume of a driver is something asked for, as in Volcano.
+        // A pod that asks for a volume of a driver is not best-effort, as in Volcano.
         item.traits.best_effort &= resolved.needs.attach.is_empty();
         if resolved == Resolved::default() && item.cold.volumes.is_nothing() {
             return;
         }
         let volumes = &mut item.cold.volumes;
         self.dirty.volumes |= !volumes.picks.is_empty() || !resolved.open.is_empty();
-        // What it holds stays with the claim it is for; the rest is free when the stock is taken in.
+        // A volume held for a claim it still has stays held; the others become free with the next restock.
         let pick = |claim: &Name| {
             let at = volumes.open.iter().position(|open| open == claim)?;
             volumes.picks.get(at).copied()
@@ -171,7 +172,7 @@ impl Intake<'_, '_> {
     }
 }
 
-/// Looks again at every pod whose claims changed, or what they rest on.
+/// Looks again at every pod whose claims changed, or an object behind them.
 pub(super) fn look_again(world: &mut World, dirty: &mut Dirty) {
     if dirty.claims.is_empty() {
         return;
@@ -192,7 +193,7 @@ fn reclass_users(In(claims): In<Vec<ObjectKey>>, mut intake: Intake<'_, '_>) {
     }
 }
 
-/// Takes in the volumes that may be had, and gives those that were held to whom they were held for.
+/// Lists the volumes that are free, and gives those that were held to the same tasks again.
 pub(super) fn restock(world: &mut World) {
     let run = world.run_system_cached(restock_all);
     debug_assert!(run.is_ok(), "the parameters are resources and queries that always exist");
@@ -213,7 +214,7 @@ fn restock_all(mut intake: Intake<'_, '_>) {
     }
 }
 
-/// Gives a task what it held before the stock was taken in, else the best there is.
+/// Gives a task the volumes it held before, else the best there are.
 fn give_again(
     cluster: &mut Cluster<'_, '_>,
     task: Entity,
@@ -232,7 +233,7 @@ fn give_again(
     match kept.filter(|kept| kept.len() == wishes && cluster.volumes.are_free(kept)) {
         Some(kept) => cluster.repick(task, Choice::Former(&kept)),
         None if waits => cluster.repick(task, Choice::Best),
-        // It was sent off with what it had: nothing else is promised to it.
+        // Its bind is under way with the volumes it had: it gets no others.
         None => cluster.repick(task, Choice::Former(&vec![Pick::Empty; wishes])),
     }
 }
@@ -275,6 +276,7 @@ mod tests {
             clock: crate::policy::Clock::default(),
             pipeline: PipelineConfig::default(),
             sharding: None,
+            dialect: crate::config::Dialect::Volcano,
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
         let mut scheduler = Scheduler::new(&config, Arc::new(pool));

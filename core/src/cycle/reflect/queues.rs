@@ -59,7 +59,7 @@ pub(super) fn reflect(session: &mut Session<'_, '_>, told: &mut ReportedQueues) 
         }
         let report = view_queue(&queue, &session.names.0, session.cluster.capacity()).report();
         let before = told.0.insert(queue.entity, Told::of(&queue, report.clone()));
-        // A due of none of a resource and no due of it look the same from outside.
+        // The columns may differ where the report does not: a due of zero and no due at all read alike.
         let same = |told: &Told| told.uid == queue.identity.uid && told.report == report;
         if !before.as_ref().is_some_and(same) {
             news.push((queue.identity.name.clone(), report));

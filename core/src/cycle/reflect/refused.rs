@@ -22,7 +22,7 @@ pub(super) fn join(session: &mut Session<'_, '_>) {
     }
 }
 
-/// The verdict on a job for which no room could be made; none where another one says more.
+/// The verdict on a job for which no room could be made; `None` where another one says more.
 fn joined(session: &Session<'_, '_>, job: Entity, why: &str) -> Option<Verdict> {
     let item = session.cluster.job(job);
     if session.policies.job_ready(&item) || session.policies.job_pipelined(&item) {

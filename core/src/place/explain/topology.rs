@@ -68,7 +68,7 @@ pub(super) fn unsatisfied(
     Verdict::new(Reason::TopologyUnsatisfied, message)
 }
 
-/// What is in the way of one unit's hard wish; none if it has none.
+/// What is in the way of one unit's hard wish; `None` if it has none.
 fn account(session: &mut Session<'_, '_>, who: Who, pending: &PendingTasks) -> Option<String> {
     let item = session.cluster.job(who.0);
     let unit = Unit { job: &item, subgroup: who.1 };

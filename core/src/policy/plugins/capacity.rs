@@ -192,11 +192,7 @@ impl JobEnqueueablePlugin for Capacity {
         job: &JobReadOnlyItem<'_, '_>,
     ) -> Admittance {
         let queue = cluster.queue(job.spec.queue);
-        let objection = self.misplaced(&queue).and_then(|()| admissible(cluster, context, job));
-        match objection {
-            Ok(()) => Admittance::Permit,
-            Err(verdict) => Admittance::Reject(verdict),
-        }
+        self.misplaced(&queue).and_then(|()| admissible(cluster, context, job)).into()
     }
 }
 

@@ -24,9 +24,11 @@ mod tdm;
 mod planned;
 mod kai;
 
+pub(super) use kai::KAI;
+
 use super::PluginSpec;
 
-/// Every plugin a configuration may name: first who comes first, then who may have how much, where a
+/// Every plugin a configuration of Volcano's may name: first who comes first, then who may have how much, where a
 /// pod may go, and who may be evicted.
 pub(super) const STANDARD: &[&PluginSpec] = &[
     &gang::SPEC,

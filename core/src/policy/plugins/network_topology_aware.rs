@@ -83,7 +83,7 @@ impl Topology {
     fn tier_weight(&self, tier: u64) -> i128 {
         let (mut weight, mut power, mut left) = (WHOLE, self.fading, tier.saturating_sub(1));
         while left > 0 {
-            // Beyond this size weights are a slip of the pen; they stay in order and in range.
+            // Beyond this size weights are typing errors; they stay in order and in range.
             if left % 2 == 1 {
                 weight = (weight * power / WHOLE).min(WHOLE * WHOLE);
             }
@@ -230,7 +230,7 @@ fn cluster_facts(cluster: &Cluster<'_, '_>, rows: &[u32]) -> Vec<Entity> {
     ours.filter(|&domain| contains(cluster, domain, rows)).collect()
 }
 
-/// The widest tier a wish allows; none if it is no constraint: a hard one without tier, as upstream.
+/// The widest tier a wish allows; `None` if it is no constraint: a hard one without tier, as upstream.
 /// A soft wish without tier, or with a name no domain carries, allows all. A hard one by such a name
 /// allows none: the job waits rather than being placed against its wish.
 fn highest_tier(cluster: &Cluster<'_, '_>, wish: &TopologyWish) -> Option<i64> {

@@ -91,7 +91,7 @@ pub(super) const NUMA_AWARE: PluginSpec = PluginSpec {
 };
 
 pub(super) const CDP: PluginSpec = PluginSpec {
-    support: Support::Full,
+    support: Support::Always,
     ..PluginSpec::named(
         "cdp",
         "a pod is not evicted before its volcano.sh/cooldown-time has passed; that holds with \

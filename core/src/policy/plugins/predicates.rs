@@ -12,7 +12,7 @@
 mod volumes;
 
 use crate::config::ArgumentKind::{Bool, Int, IntFrom, List, Map, Percent};
-use crate::config::{ArgumentSpec, arg};
+use crate::config::{ArgumentSpec, Arguments, Values, arg};
 use crate::delta::TaintEffect;
 use crate::interpod::InterPodFilters;
 use crate::policy::{
@@ -99,7 +99,18 @@ impl Plugin for Predicates {}
 
 impl Build for Predicates {
     fn build(setup: &mut Setup<'_>) -> Self {
-        let arguments = setup.arguments;
+        Self::with(setup.arguments)
+    }
+}
+
+impl Predicates {
+    /// Every check, as it is without arguments.
+    pub(super) fn all() -> Self {
+        let given = Arguments::default();
+        Self::with(SPEC.values(&given))
+    }
+
+    fn with(arguments: Values<'_>) -> Self {
         Self {
             node_affinity: arguments.bool("predicate.NodeAffinityEnable"),
             taints: arguments.bool("predicate.TaintTolerationEnable"),

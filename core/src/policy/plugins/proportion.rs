@@ -131,10 +131,7 @@ impl JobEnqueueablePlugin for Proportion {
         context: &AdmissionContext<'_>,
         job: &JobReadOnlyItem<'_, '_>,
     ) -> Admittance {
-        match admissible(cluster, context, job) {
-            Ok(()) => Admittance::Permit,
-            Err(verdict) => Admittance::Reject(verdict),
-        }
+        admissible(cluster, context, job).into()
     }
 }
 

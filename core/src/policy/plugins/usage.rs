@@ -117,7 +117,7 @@ impl Estimator {
 }
 
 impl Usage {
-    /// Parts of cpu and memory that are in use or soon will be; none where nothing is known.
+    /// Parts of cpu and memory that are in use or soon will be; `None` where nothing is known.
     fn loads(&self, load: &NodeLoad) -> Option<[i64; 2]> {
         let measured = load.shares()?.map(|share| share.clamp(0, WHOLE_LOAD));
         let pods = load.unmeasured();

@@ -20,7 +20,7 @@ pub(crate) struct Lot {
 }
 
 impl Lot {
-    /// None where its queue gives nothing to other queues: it is not `reclaimable`, or there is no
+    /// `None` where its queue gives nothing to other queues: it is not `reclaimable`, or there is no
     /// such queue and so nothing that says what is borrowed.
     fn of(cluster: &Cluster<'_, '_>, task: Entity) -> Option<Self> {
         let task = cluster.task(task);

@@ -5,6 +5,7 @@
 
 mod ceiling;
 mod divide;
+mod fair_share;
 mod giving;
 mod kept;
 mod limit;
@@ -27,13 +28,13 @@ use crate::world::{QueueTerms, QueueUse};
 pub struct QueueClaim<'a> {
     /// Its name.
     pub name: &'a Name,
-    /// Index of its parent; none for the root.
+    /// Index of its parent; `None` for the root.
     pub parent: Option<usize>,
     /// Weight against all other queues.
     pub weight: u32,
     /// Hard limit by name.
     pub capability: Limits,
-    /// Its due by name; none where the object names nothing at all.
+    /// Its due by name; `None` where the object names nothing at all.
     pub deserved: Option<Limits>,
     /// Room kept for it.
     pub guarantee: ResourceVec,

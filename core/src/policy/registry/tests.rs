@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::config::{Arguments, Gate, Gates};
+use crate::config::{Arguments, Dialect, Gate, Gates};
 use crate::policy::{Clock, PluginConfig, Point, Points, Policies, Support};
 use crate::resource::ResourceNames;
 
@@ -24,13 +24,37 @@ fn every_name_of_volcano_is_listed_once() {
 }
 
 #[test]
+fn every_name_of_kai_is_listed_once() {
+    let registry = Registry::standard().speaking(Dialect::Kai);
+    let actions: Vec<_> = registry.actions().map(|spec| spec.name).collect();
+    let kai = "allocate consolidation reclaim preempt stalegangeviction";
+    assert_eq!(actions, kai.split_whitespace().collect::<Vec<_>>());
+    let listed: Vec<_> = registry.plugins().map(|spec| spec.name).collect();
+    let names: BTreeSet<_> = listed.iter().copied().collect();
+    assert_eq!(listed.len(), names.len(), "a plugin is listed twice: {listed:?}");
+    let kai = "dynamicresources elastic gpupack gpusharingorder gpuspread kubeflow minruntime \
+        nodeavailability nodeplacement nominatednode numa podaffinity podgroup predicates \
+        priority proportion ray reflectjoborder resourcetype sg-multinodegang \
+        sg-nodelocalgreedy snapshot subgrouporder taskorder topology";
+    assert_eq!(names, kai.split_whitespace().collect());
+    assert!(Registry::is_of_kai_alone("consolidation") && Registry::is_of_kai_alone("elastic"));
+    assert!(!Registry::is_of_kai_alone("preempt") && !Registry::is_of_kai_alone("proportion"));
+}
+
+/// What files of either scheduler may name.
+fn registries() -> [Registry; 2] {
+    [Dialect::Volcano, Dialect::Kai].map(|dialect| Registry::standard().speaking(dialect))
+}
+
+#[test]
 fn keys_of_one_owner_are_unique_and_texts_are_sentences() {
-    let registry = Registry::standard();
-    let owners = registry
-        .actions()
-        .map(|spec| (spec.name, spec.summary, spec.arguments))
-        .chain(registry.plugins().map(|spec| (spec.name, spec.summary, spec.arguments)));
-    for (name, summary, arguments) in owners {
+    let [volcano, kai] = registries();
+    let of = |registry: &Registry| {
+        let actions = registry.actions().map(|spec| (spec.name, spec.summary, spec.arguments));
+        let plugins = registry.plugins().map(|spec| (spec.name, spec.summary, spec.arguments));
+        actions.chain(plugins).collect::<Vec<_>>()
+    };
+    for (name, summary, arguments) in of(&volcano).into_iter().chain(of(&kai)) {
         assert!(!summary.is_empty() && !summary.ends_with('.'), "{name}: {summary}");
         let keys: BTreeSet<_> = arguments.iter().map(|spec| spec.key).collect();
         assert_eq!(keys.len(), arguments.len(), "{name} lists a key twice");
@@ -47,13 +71,13 @@ fn named(spec: &'static PluginSpec) -> PluginConfig {
 
 #[test]
 fn every_plugin_can_be_built_and_asks_for_arguments_it_has() {
-    for spec in Registry::standard().plugins() {
+    for spec in registries().iter().flat_map(Registry::plugins) {
         let config = named(spec);
         let built = config.build(&Clock::default(), &mut ResourceNames::default());
         assert_eq!(built.is_some(), spec.points != Points::NONE, "{}", spec.name);
         if built.is_none() {
-            // What cdp promises always holds: nobody has to ask it.
-            assert!(spec.support == Support::Planned || spec.name == "cdp", "{}", spec.name);
+            let idle = [Support::Planned, Support::Always];
+            assert!(idle.contains(&spec.support), "{}", spec.name);
         }
         for (words, weight) in spec.words.scores {
             // Panics for a key the plugin does not have.
@@ -64,7 +88,7 @@ fn every_plugin_can_be_built_and_asks_for_arguments_it_has() {
 
 #[test]
 fn a_plugin_is_asked_at_points_its_spec_lists_and_at_no_other() {
-    for spec in Registry::standard().plugins() {
+    for spec in registries().iter().flat_map(Registry::plugins) {
         let mut config = named(spec);
         for gate in Gate::ALL {
             config.gates.open(gate);

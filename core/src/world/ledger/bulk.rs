@@ -26,7 +26,7 @@ pub(crate) struct BulkKey {
 }
 
 impl BulkKey {
-    /// The kind of a task that waits; none if it has volumes, budgets or the like.
+    /// The kind of a task that waits; `None` if it has volumes, budgets or the like.
     pub(crate) fn of_waiting(
         tasks: &TaskReadOnlyContiguousItem<'_, '_>,
         row: usize,
@@ -36,7 +36,7 @@ impl BulkKey {
         (waits && !tasks.traits[row].gated).then_some(own)
     }
 
-    /// The kind of a task; none if it has volumes, budgets or the like.
+    /// The kind of a task; `None` if it has volumes, budgets or the like.
     pub(crate) fn of(tasks: &TaskReadOnlyContiguousItem<'_, '_>, row: usize) -> Option<Self> {
         let cold = &tasks.cold[row];
         let plain =

@@ -48,7 +48,7 @@ impl Capacities {
     }
 
     /// Segments in which the driver can make a volume of a class and size: a node must have all
-    /// labels of any one of them. None where the driver does not say, or no size is asked for, as in
+    /// labels of any one of them. `None` where the driver does not say, or no size is asked for, as in
     /// Kubernetes.
     pub(super) fn segments(
         &self,

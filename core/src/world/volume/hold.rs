@@ -53,7 +53,7 @@ impl Cluster<'_, '_> {
         ground.take(&rules, &volumes.picks, node.place.row);
     }
 
-    /// Claims of a task that is bound, each with the volume it gets; none where one is to be made.
+    /// Claims of a task that is bound, each with the volume it gets; `None` where one is to be made.
     pub(crate) fn claims_to_fix(&self, volumes: &TaskVolumes) -> Vec<(Name, Option<Name>)> {
         let found = |pick: &Pick| match pick {
             Pick::Found(item) => Some(Some(self.volumes.stock.items[*item as usize].name.clone())),

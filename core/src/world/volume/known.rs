@@ -57,7 +57,7 @@ impl Known {
         self.classes.get(name)
     }
 
-    /// The class of a claim: the one it names, else the default; none if it wants none.
+    /// The class of a claim: the one it names, else the default; `None` if it wants none.
     pub(super) fn class_of<'a>(&'a self, claim: &'a ClaimFacts) -> Option<&'a Name> {
         let default = || {
             let defaults = self.classes.values().filter(|class| class.is_default);

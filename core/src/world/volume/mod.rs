@@ -122,7 +122,7 @@ pub struct TaskVolumes {
     pub open: Vec<Name>,
     /// Claims that get the volume kept for them when it is bound.
     pub kept: Vec<(Name, Name)>,
-    /// What it asks of nodes; none if nothing.
+    /// What it asks of nodes; `None` if nothing.
     pub rules: Option<Arc<VolumeRules>>,
     /// What it got for its wishes on the node it was given.
     pub picks: Vec<Pick>,

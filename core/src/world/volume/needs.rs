@@ -61,9 +61,9 @@ pub struct Wish {
     pub mode: VolumeMode,
     /// Labels it must have.
     pub selector: Option<Vec<Requirement>>,
-    /// Nodes one can be made for, any one term and an empty list for all; none if nobody makes any.
+    /// Nodes one can be made for, any one term and an empty list for all; `None` if nobody makes any.
     pub provision: Option<Vec<NodeTerm>>,
-    /// Labels of the nodes where its driver has storage left, all tests of any one list; none if the
+    /// Labels of the nodes where its driver has storage left, all tests of any one list; `None` if the
     /// driver does not say.
     pub segments: Option<Vec<Vec<Requirement>>>,
     /// The claim, where several pods have it: they must get the same volume.

@@ -45,7 +45,7 @@ pub(crate) struct WishRule {
     pub(super) mode: VolumeMode,
     selector: Vec<LabelTest>,
     provision: Provision,
-    /// Where there is storage left: all tests of any one list; none if nobody says.
+    /// Where there is storage left: all tests of any one list; `None` if nobody says.
     segments: Option<Vec<Vec<LabelTest>>>,
     pub(crate) shared: Option<SharedId>,
 }

@@ -27,7 +27,7 @@ impl ApiCalls {
     }
 }
 
-/// What the status must say that it does not say yet; none if it says all of it. The state belongs to
+/// What the status must say that it does not say yet; `None` if it says all of it. The state belongs to
 /// whoever opens and closes queues.
 fn changes(known: &QueueStatus, report: &QueueReport) -> Option<Map<String, Value>> {
     let mut status = Map::new();

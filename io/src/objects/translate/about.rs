@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 pub(in crate::objects) use muster_core::config::boolean::parse as parse_bool;
+use muster_core::config::duration;
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::{Quantity, ResourceList};
 
@@ -124,6 +125,17 @@ impl<'a> About<'a> {
             .ok()
             .filter(|&count| i32::try_from(count).is_ok())
             .ok_or_else(|| self.fail(field, format!("{value} is not a count; expected 0 or more")))
+    }
+
+    /// A length of time in milliseconds, rounded down; it may be negative.
+    pub(in crate::objects) fn duration_ms(
+        &self,
+        field: &str,
+        text: &str,
+    ) -> Result<i64, TranslateError> {
+        let ns = duration::parse_ns(text)
+            .map_err(|problem| self.malformed(field, format!("{text:?} {problem}")))?;
+        Ok(ns.div_euclid(1_000_000))
     }
 
     /// One amount, which may not be negative.

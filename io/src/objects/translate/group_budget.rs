@@ -38,16 +38,11 @@ mod tests {
 
     use super::*;
 
-    fn metadata(annotations: &[(&str, &str)]) -> Metadata {
-        let own = annotations.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-        Metadata { annotations: own.collect(), ..Metadata::default() }
-    }
-
     #[test]
     fn a_minimum_counts_before_a_maximum() {
-        let both = metadata(&[(MAX_UNAVAILABLE, "25%"), (MIN_AVAILABLE, "3")]);
+        let both = Metadata::annotated(&[(MAX_UNAVAILABLE, "25%"), (MIN_AVAILABLE, "3")]);
         assert_eq!(budget(&both), Some(GroupBudget::MinAvailable(Share::Count(3))));
-        let most = metadata(&[(MAX_UNAVAILABLE, "25%")]);
+        let most = Metadata::annotated(&[(MAX_UNAVAILABLE, "25%")]);
         assert_eq!(budget(&most), Some(GroupBudget::MaxUnavailable(Share::Percent(25))));
         assert_eq!(complaint(&most), None);
         assert_eq!(budget(&Metadata::default()), None);
@@ -55,7 +50,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_said() {
-        let bad = metadata(&[(MIN_AVAILABLE, "some")]);
+        let bad = Metadata::annotated(&[(MIN_AVAILABLE, "some")]);
         assert_eq!(budget(&bad), None);
         assert!(complaint(&bad).is_some_and(|text| text.contains(MIN_AVAILABLE)));
         assert_eq!(complaint(&Metadata::default()), None);

@@ -49,9 +49,7 @@ mod tests {
     use super::*;
 
     fn metadata(path: &str, weights: &str) -> Metadata {
-        let annotations = [(PATH, path), (WEIGHTS, weights)];
-        let own = annotations.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        Metadata { annotations: own.into_iter().collect(), ..Metadata::default() }
+        Metadata::annotated(&[(PATH, path), (WEIGHTS, weights)])
     }
 
     #[test]

@@ -4,7 +4,7 @@
 mod about;
 mod selector;
 mod pod;
-mod label;
+pub(super) mod label;
 mod interpod;
 mod request;
 mod volume;
@@ -12,6 +12,8 @@ pub(super) mod images;
 pub(super) mod hierarchy;
 pub(super) mod nodegroup;
 mod strategy;
+mod kai_pod;
+pub(super) mod group_tree;
 pub(super) mod group_budget;
 pub(super) mod role_topology;
 
@@ -23,7 +25,7 @@ use crate::objects::{self, Object, ObjectKind};
 pub(super) use about::{
     About, PREEMPTABLE, annotation_or_label, member, pairs, parse_bool, preemptable,
 };
-pub(crate) use pod::{QUEUE_NAME, annotate, annotations, keep_reservation};
+pub(crate) use pod::{annotate, annotations, group_of, keep_reservation, queue_of};
 pub(super) use selector::{exact_labels, label_selector};
 pub(crate) use volume::{IS_DEFAULT, SELECTED_NODE};
 
@@ -35,9 +37,10 @@ pub struct OwnerRule {
 }
 
 impl OwnerRule {
-    /// In a simulation a pod is ours when it names nobody, `muster` or `volcano`.
+    /// In a simulation a pod is ours when it names nobody, `muster`, `volcano` or `kai-scheduler`.
     pub fn simulation() -> Self {
-        Self { names: vec!["muster".into(), "volcano".into()], unnamed: Ownership::Ours }
+        let names = ["muster", "volcano", kai_pod::SCHEDULER];
+        Self { names: names.map(Into::into).to_vec(), unnamed: Ownership::Ours }
     }
 
     /// On a real cluster exactly the pods that name one of these schedulers are ours.
@@ -86,7 +89,7 @@ pub struct TranslateError {
 }
 
 impl TranslateError {
-    /// The delta that tells the core to do without the object; none for kinds no rule reads.
+    /// The delta that tells the core to do without the object; `None` for kinds no rule reads.
     pub fn set_aside(self) -> Option<ClusterDelta> {
         let object = object_ref(self.kind, self.key)?;
         let reason = format!("{}: {}", self.field, self.problem);
@@ -111,7 +114,7 @@ pub(super) trait Translate {
 
 macro_rules! by_kind {
     (read { $($read:ident $row:tt)+ } inert { $($inert:ident $inert_row:tt)* }) => {
-        /// The delta that sets the object in the core; none for kinds no rule reads.
+        /// The delta that sets the object in the core; `None` for kinds no rule reads.
         pub fn translate(
             object: &Object,
             owner: &OwnerRule,
@@ -144,10 +147,12 @@ macro_rules! by_kind {
 }
 kinds!(by_kind);
 
-/// The delta that removes the object; none for kinds no rule reads.
+/// The delta that removes the object; `None` for kinds no rule reads.
 pub fn gone(kind: ObjectKind, key: &ObjectKey) -> Option<ClusterDelta> {
     object_ref(kind, key.clone()).map(ClusterDelta::Gone)
 }
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_kai;

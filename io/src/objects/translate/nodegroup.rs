@@ -24,7 +24,7 @@ pub(in crate::objects) fn facts(queue: &Queue) -> NodeGroupFacts {
     }
 }
 
-/// The limits; none if they cannot be read.
+/// The limits; `None` if they cannot be read.
 pub(in crate::objects) fn limits(queue: &Queue) -> Option<Vec<(Name, ResourceList)>> {
     let Some(text) = queue.metadata.annotations.get(LIMITS) else { return Some(Vec::new()) };
     let groups: BTreeMap<String, ResourceMap> = serde_json::from_str(text).ok()?;
@@ -48,9 +48,7 @@ mod tests {
     use crate::objects::Metadata;
 
     fn queue(limits: &str) -> Queue {
-        let annotations = [(LIMITS.to_owned(), limits.to_owned())].into_iter().collect();
-        let metadata = Metadata { annotations, ..Metadata::default() };
-        Queue { metadata, ..Queue::default() }
+        Queue { metadata: Metadata::annotated(&[(LIMITS, limits)]), ..Queue::default() }
     }
 
     #[test]

@@ -8,8 +8,8 @@ use muster_core::ids::{Name, ObjectKey, TimeMs};
 
 use super::about::{About, PREEMPTABLE, annotation_or_label, pairs, parse_bool, preemptable};
 use super::{
-    Fault, OwnerRule, Translate, TranslateError, images, interpod, request, selector, strategy,
-    volume,
+    Fault, OwnerRule, Translate, TranslateError, images, interpod, kai_pod, request, selector,
+    strategy, volume,
 };
 use crate::objects::{self, Metadata, Pod, node, pod_set, priority_class};
 
@@ -17,7 +17,7 @@ use crate::objects::{self, Metadata, Pod, node, pod_set, priority_class};
 const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
 
 /// Names the queue of a pod without PodGroup.
-pub(crate) const QUEUE_NAME: &str = "scheduling.volcano.sh/queue-name";
+const QUEUE_NAME: &str = "scheduling.volcano.sh/queue-name";
 
 /// Role of a pod within its gang.
 const TASK_SPEC: &str = "volcano.sh/task-spec";
@@ -39,9 +39,10 @@ impl Translate for Pod {
 
     fn delta(&self, about: &About<'_>, owner: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
         let metadata = &self.metadata;
-        let annotation = |key: &str| metadata.annotations.get(key).filter(|text| !text.is_empty());
-        let group = annotation(GROUP_NAME).map_or("", String::as_str);
-        let queue = annotation(QUEUE_NAME).map_or("", String::as_str);
+        let ownership = owner.of(self.spec.scheduler_name.as_deref());
+        if let Some((field, problem)) = kai_pod::refusal(self, ownership) {
+            return Err(about.malformed(field, problem));
+        }
         let node_name = self.spec.node_name.as_deref().unwrap_or_default();
         let nominated = self.status.nominated_node_name.as_deref().unwrap_or_default();
         let class = self.spec.priority_class_name.as_deref().unwrap_or_default();
@@ -51,15 +52,15 @@ impl Translate for Pod {
             uid: about.uid(),
             version: metadata.resource_version.as_deref().and_then(|text| text.parse().ok()),
             created: about.created(),
-            ownership: owner.of(self.spec.scheduler_name.as_deref()),
-            group: about.optional_name(&annotation_path(GROUP_NAME), group)?,
-            queue: about.optional_name(&annotation_path(QUEUE_NAME), queue)?,
+            ownership,
+            group: named(about, group_named(metadata))?,
+            queue: named(about, queue_named(metadata))?,
             role: annotation_or_label(metadata, TASK_SPEC).unwrap_or_default().into(),
-            priority: annotation(TASK_PRIORITY)
+            priority: annotation(metadata, TASK_PRIORITY)
                 .and_then(|text| text.parse().ok())
                 .or(self.spec.priority),
             priority_class: about.optional_name("spec.priorityClassName", class)?,
-            preemptable: preemptable(metadata),
+            preemptable: preemptable(metadata).or_else(|| kai_pod::preemptable(metadata)),
             preempts: priority_class::policy(self.spec.preemption_policy.as_deref()),
             cooldown_ms: cooldown(metadata).unwrap_or(0),
             request: request::total(about, &self.spec)?,
@@ -111,6 +112,7 @@ impl Translate for Pod {
             found.push(format!("has a {PREEMPTABLE} that is no boolean and counts as false"));
         }
         found.extend(strategy::complaint(&self.metadata));
+        found.extend(kai_pod::complaint(self));
         if let Some(text) = self.metadata.annotations.get(REVOCABLE_ZONE)
             && text != EVERY_ZONE
         {
@@ -120,6 +122,41 @@ impl Translate for Pod {
         }
         found
     }
+}
+
+/// The PodGroup a pod names, in either dialect.
+pub(crate) fn group_of(metadata: &Metadata) -> Option<&str> {
+    group_named(metadata).map(|(_, name)| name)
+}
+
+/// The queue a pod without PodGroup names, in either dialect.
+pub(crate) fn queue_of(metadata: &Metadata) -> Option<&str> {
+    queue_named(metadata).map(|(_, name)| name)
+}
+
+/// What names the PodGroup, and its name: Volcano's word first.
+fn group_named(metadata: &Metadata) -> Option<(&'static str, &str)> {
+    let own = annotation(metadata, GROUP_NAME).map(|name| (GROUP_NAME, name));
+    own.or_else(|| kai_pod::group(metadata).map(|name| (kai_pod::GROUP_NAME, name)))
+}
+
+/// What names the queue, and its name: Volcano's word first.
+fn queue_named(metadata: &Metadata) -> Option<(&'static str, &str)> {
+    let own = annotation(metadata, QUEUE_NAME).map(|name| (QUEUE_NAME, name));
+    own.or_else(|| kai_pod::queue(metadata).map(|name| (kai_pod::QUEUE, name)))
+}
+
+fn annotation<'a>(metadata: &'a Metadata, key: &str) -> Option<&'a str> {
+    metadata.annotations.get(key).map(String::as_str).filter(|text| !text.is_empty())
+}
+
+fn named(
+    about: &About<'_>,
+    named: Option<(&'static str, &str)>,
+) -> Result<Option<Name>, TranslateError> {
+    let Some((key, name)) = named else { return Ok(None) };
+    let field = if key == kai_pod::QUEUE { "labels" } else { "annotations" };
+    about.optional_name(&format!("metadata.{field}[{key:?}]"), name)
 }
 
 /// Says that the pod may use lent nodes.
@@ -138,7 +175,7 @@ fn borrows(metadata: &Metadata) -> bool {
 /// How long the pod must be left alone once it runs.
 pub(in crate::objects) const COOLDOWN: &str = "volcano.sh/cooldown-time";
 
-/// That time in milliseconds; none if it is not given, or no length of time. A label goes before an
+/// That time in milliseconds; `None` if it is not given, or no length of time. A label goes before an
 /// annotation, as in Volcano.
 pub(in crate::objects) fn cooldown(metadata: &Metadata) -> Option<i64> {
     let text = metadata.labels.get(COOLDOWN).or_else(|| metadata.annotations.get(COOLDOWN))?;

@@ -12,7 +12,7 @@ const ANTI_AFFINITY: &str = "volcano.sh/task-topology-anti-affinity";
 /// Roles in the order they are placed in, with commas between.
 const ORDER: &str = "volcano.sh/task-topology-task-order";
 
-/// What the group says of its roles; none if it says nothing, or something that cannot be read.
+/// What the group says of its roles; `None` if it says nothing, or something that cannot be read.
 pub(in crate::objects) fn wish(metadata: &Metadata) -> Option<Box<RoleTopology>> {
     read(metadata).ok().filter(|wish| *wish != RoleTopology::default()).map(Box::new)
 }
@@ -60,14 +60,9 @@ fn names(key: &'static str, group: &str) -> Result<Vec<Name>, Fault> {
 mod tests {
     use super::*;
 
-    fn metadata(annotations: &[(&str, &str)]) -> Metadata {
-        let own = annotations.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-        Metadata { annotations: own.collect(), ..Metadata::default() }
-    }
-
     #[test]
     fn groups_stand_between_semicolons_and_roles_between_commas() {
-        let wish = wish(&metadata(&[
+        let wish = wish(&Metadata::annotated(&[
             (AFFINITY, "ps, worker;chief"),
             (ANTI_AFFINITY, "ps"),
             (ORDER, "chief,ps"),
@@ -84,11 +79,11 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_said_and_not_used() {
         for bad in ["ps,,worker", "ps,ps", "ps;", ","] {
-            let bad = metadata(&[(AFFINITY, bad), (ORDER, "ps")]);
+            let bad = Metadata::annotated(&[(AFFINITY, bad), (ORDER, "ps")]);
             assert_eq!(wish(&bad), None);
             assert!(complaint(&bad).is_some_and(|text| text.contains(AFFINITY)));
         }
-        for nothing in [metadata(&[]), metadata(&[(AFFINITY, " ")])] {
+        for nothing in [Metadata::annotated(&[]), Metadata::annotated(&[(AFFINITY, " ")])] {
             assert_eq!((wish(&nothing), complaint(&nothing)), (None, None));
         }
     }

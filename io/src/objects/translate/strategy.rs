@@ -54,9 +54,7 @@ mod tests {
     use super::*;
 
     fn metadata(kind: &str, weight: &str) -> Metadata {
-        let annotations = [(TYPE, kind), (WEIGHT, weight)];
-        let own = annotations.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        Metadata { annotations: own.into_iter().collect(), ..Metadata::default() }
+        Metadata::annotated(&[(TYPE, kind), (WEIGHT, weight)])
     }
 
     #[test]

@@ -18,7 +18,7 @@ use self::kubelet::Due;
 use self::store::Store;
 use super::scenario::{Deletion, FailBind, Kubelet, Scenario};
 use crate::objects::translate::{OwnerRule, TranslateError, gone, translate};
-use crate::objects::{Metadata, Object, ObjectKind, Pod, PodGroup, Queue};
+use crate::objects::{KaiPodGroup, Metadata, Object, ObjectKind, Pod, PodGroup, Queue};
 
 /// The embedded cluster.
 #[derive(Debug)]
@@ -172,6 +172,11 @@ impl Cluster {
     /// The PodGroup of that name.
     pub fn group(&self, key: &ObjectKey) -> Option<&PodGroup> {
         self.store.group(key)
+    }
+
+    /// The PodGroup of KAI's of that name.
+    pub fn kai_group(&self, key: &ObjectKey) -> Option<&KaiPodGroup> {
+        self.store.kai_group(key)
     }
 
     /// Sentences about input that had no effect, each given once.

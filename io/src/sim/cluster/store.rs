@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use muster_core::ids::ObjectKey;
 
 use crate::objects::{
-    Metadata, Node, NodeShard, Object, ObjectKind, PersistentVolume, PersistentVolumeClaim, Pod,
-    PodGroup, Queue, StorageClass,
+    KaiPodGroup, Metadata, Node, NodeShard, Object, ObjectKind, PersistentVolume,
+    PersistentVolumeClaim, Pod, PodGroup, Queue, StorageClass,
 };
 
 use crate::objects::translate::keep_reservation;
@@ -55,6 +55,13 @@ impl Store {
     pub(super) fn group(&self, key: &ObjectKey) -> Option<&PodGroup> {
         match self.get(ObjectKind::PodGroup, key) {
             Some(Object::PodGroup(group)) => Some(group),
+            _ => None,
+        }
+    }
+
+    pub(super) fn kai_group(&self, key: &ObjectKey) -> Option<&KaiPodGroup> {
+        match self.get(ObjectKind::KaiPodGroup, key) {
+            Some(Object::KaiPodGroup(group)) => Some(group),
             _ => None,
         }
     }

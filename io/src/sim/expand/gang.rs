@@ -13,7 +13,7 @@ use crate::sim::duration::DurationMs;
 use crate::sim::load::FieldError;
 
 /// Names the PodGroup of a pod.
-pub(crate) const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
+const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
 
 /// How long a pod runs before it succeeds.
 pub(crate) const RUN_FOR: &str = "muster.sh/run-for";

@@ -97,7 +97,7 @@ impl<'a> Replay<'a> {
         self.books.pods_of(job).filter_map(|(key, _)| Some((key, place(key)?))).collect()
     }
 
-    /// What the node will carry once all have left and come; none for a node that is gone.
+    /// What the node will carry once all have left and come; `None` for a node that is gone.
     pub(super) fn node_load(&self, name: &Name) -> Option<(ResourceVec, &ResourceVec)> {
         let node = self.books.nodes.get(name).filter(|node| node.facts.is_some())?;
         let mut load = node.load();

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use muster_core::ids::ObjectKey;
 
 use super::error::FieldError;
+use crate::objects::translate::group_of;
 use crate::objects::{Object, ObjectKind};
-use crate::sim::expand::GROUP_NAME;
 use crate::sim::expectation::{Assertion, Subject};
 
 /// Every object seen so far.
@@ -22,9 +22,9 @@ impl Known {
         for object in objects {
             let key = object.key();
             if let Object::Pod(pod) = object
-                && let Some(group) = pod.metadata.annotations.get(GROUP_NAME)
+                && let Some(group) = group_of(&pod.metadata)
             {
-                self.groups.insert(ObjectKey::new(key.namespace.clone(), group.as_str()));
+                self.groups.insert(ObjectKey::new(key.namespace.clone(), group));
             }
             self.objects.insert((object.kind(), key));
         }
@@ -34,11 +34,13 @@ impl Known {
         self.objects.contains(&(kind, key.clone()))
     }
 
+    fn has_group(&self, key: &ObjectKey) -> bool {
+        self.has(ObjectKind::PodGroup, key) || self.has(ObjectKind::KaiPodGroup, key)
+    }
+
     /// A gang is a PodGroup, the group pods name, or a pod that is a gang of one.
     fn has_gang(&self, key: &ObjectKey) -> bool {
-        self.has(ObjectKind::PodGroup, key)
-            || self.groups.contains(key)
-            || self.has(ObjectKind::Pod, key)
+        self.has_group(key) || self.groups.contains(key) || self.has(ObjectKind::Pod, key)
     }
 
     /// Does the assertion speak about things that exist at some time?
@@ -51,12 +53,13 @@ impl Known {
             Assertion::SameDomain { gang, .. } => self.gang("sameDomain.gang", gang),
             Assertion::Reason { gang, .. } => self.gang("reason.gang", gang),
             Assertion::Phase { pod_group, .. } => {
-                let known = self.has(ObjectKind::PodGroup, pod_group);
+                let known = self.has_group(pod_group);
                 never_unless(known, "phase.podGroup", &format!("PodGroup {pod_group}"))
             }
             Assertion::Queue { name, .. } => {
+                let kinds = [ObjectKind::Queue, ObjectKind::KaiQueue];
                 let known = matches!(&**name, "root")
-                    || self.has(ObjectKind::Queue, &ObjectKind::Queue.key(None, name));
+                    || kinds.iter().any(|kind| self.has(*kind, &kind.key(None, name)));
                 never_unless(known, "queue.name", &format!("queue {name}"))
             }
             Assertion::QuietAfter(_) => Ok(()),

@@ -6,6 +6,9 @@ use crate::objects::Object;
 use crate::objects::translate::unsupported;
 use crate::sim::scenario::Scenario;
 
+/// Kinds whose pods a controller makes. No controller runs here.
+const POD_MAKERS: [&str; 5] = ["Deployment", "Job", "CronJob", "DaemonSet", "JobSet"];
+
 /// Sentences collected, each with the first object it is about and how many more there are.
 #[derive(Default)]
 pub(super) struct Warnings {
@@ -33,7 +36,13 @@ impl Warnings {
         let unknown = self.unknown.into_iter().map(|(kind, count)| {
             let objects =
                 if count == 1 { "1 object was" } else { &format!("{count} objects were") };
-            format!("kind {kind} is not understood; {objects} skipped")
+            let name = kind.split(' ').next().unwrap_or_default();
+            let advice = if POD_MAKERS.contains(&name) {
+                "; no controller makes its pods here, so give the pods themselves, or a Gang"
+            } else {
+                ""
+            };
+            format!("kind {kind} is not understood; {objects} skipped{advice}")
         });
         let unsupported =
             self.unsupported.into_iter().map(|((kind, phrase), (first, count))| match count {

@@ -137,9 +137,9 @@ fn write_expectations(result: &RunResult, ink: Ink, out: &mut dyn Write) -> io::
         return Ok(());
     }
     ink.heading(out, "Expectations")?;
-    for verdict in &result.expect {
-        let mark = if verdict.pass { ink.tick() } else { ink.cross() };
-        writeln!(out, "  {} {}  got {}", mark, verdict.assertion, verdict.got)?;
+    for judgement in &result.expect {
+        let mark = if judgement.pass { ink.tick() } else { ink.cross() };
+        writeln!(out, "  {} {}  got {}", mark, judgement.assertion, judgement.got)?;
     }
     Ok(())
 }

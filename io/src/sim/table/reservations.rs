@@ -59,7 +59,7 @@ fn awaited(pods: &[ObjectKey]) -> String {
     }
 }
 
-/// What became of all reservations of the run, as one line; none if there were none.
+/// What became of all reservations of the run, as one line; `None` if there were none.
 pub(super) fn summary(result: &RunResult) -> Option<String> {
     let counts = &result.reservations;
     if counts.made + counts.restored == 0 {

@@ -134,7 +134,7 @@ impl Outcome {
 }
 
 impl Case {
-    /// None for what is no case of Volcano's.
+    /// `None` for what is no case of Volcano's.
     fn of(written: WrittenCase) -> Option<Self> {
         let mut parts = written.container_hierarchy_texts;
         parts.push(written.leaf_node_text);

@@ -1,8 +1,8 @@
 //! Which nodes a domain names itself, and which of its members are not there.
 //!
 //! What a pattern or a label selector has found is kept. Only nodes that came, went or changed their
-//! labels are held against it again: with a thousand racks that find their nodes, a node that joins
-//! costs a thousand looks and not a thousand for every node.
+//! labels are matched again: with a thousand racks that select their nodes, a node that joins costs a
+//! thousand matches, and not a thousand for each node of the cluster.
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Component, World};
@@ -12,7 +12,7 @@ use crate::delta::{DomainFacts, DomainMember};
 use crate::ids::Name;
 use crate::world::{Directory, Matcher, NodeIdentity, NodePlace, NodeRules, Symbols};
 
-/// What the members of a domain that are nodes come to.
+/// The nodes a domain names itself.
 #[derive(Debug, Default)]
 pub(super) struct FoundMembers {
     /// Rows of the nodes, in no particular order, some perhaps twice.
@@ -39,7 +39,7 @@ enum MemberTest {
 }
 
 impl MemberTest {
-    /// The test of a rule; none for members that are named.
+    /// The test of a rule; `None` for members that are named.
     fn of(world: &mut World, rule: &DomainMember) -> Result<Option<Self>, String> {
         match rule {
             DomainMember::Node(_) | DomainMember::Domain(_) => Ok(None),
@@ -66,9 +66,8 @@ impl MemberTest {
     }
 }
 
-/// Nodes the domain names itself, given the nodes that changed since it was last asked, ascending. A
-/// pattern that is none is an error of the whole domain, because nobody can say which nodes it was to
-/// have.
+/// Nodes the domain names itself, given the nodes that changed since it was last asked, ascending. An
+/// invalid pattern is an error of the whole domain, because nobody can say which nodes it was to have.
 pub(super) fn find(
     world: &mut World,
     domain: Entity,
@@ -119,7 +118,7 @@ pub(super) fn find(
 }
 
 impl Finder {
-    /// Holds all nodes against a rule.
+    /// Matches all nodes against a rule.
     fn new(world: &mut World, rule: DomainMember, test: MemberTest) -> Self {
         let all = world.query::<(Entity, &NodeIdentity, &NodeRules)>();
         let symbols = world.resource::<Symbols>();
@@ -129,7 +128,7 @@ impl Finder {
         Self { rule, test, nodes }
     }
 
-    /// Holds only the nodes that changed against it.
+    /// Matches again only the nodes that changed.
     fn look_again(&mut self, world: &World, changed: &[Entity]) {
         self.nodes.retain(|node| changed.binary_search(node).is_err());
         let symbols = world.resource::<Symbols>();
@@ -150,7 +149,7 @@ fn row_of(world: &World, name: &Name) -> Option<u32> {
 /// Names shown before the rest is only counted.
 const SHOWN: usize = 3;
 
-/// That members of a kind are not there, in one sentence; none if all are.
+/// A sentence that names members that do not exist; `None` if all exist.
 pub(super) fn not_there(kind: &str, names: &[&Name]) -> Option<String> {
     let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("{name:?}")).collect();
     match names.len() {

@@ -168,3 +168,6 @@ fn rows_in_use(cluster: &Cluster<'_, '_>, unit: Unit<'_>) -> Vec<u32> {
     rows.dedup();
     rows
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ use crate::kernel::ratio::SCORE_SCALE;
 use crate::resource::{Dim, ResourceVec};
 use crate::world::{Cluster, JobReadOnlyItem, TaskReadOnlyItem, TaskStatus};
 
-/// How the roles of a job lie to each other; roles by their index in the job.
+/// Which roles of a job attract and repel each other; roles by their index in the job.
 struct Relations {
     /// Roles that belong together, the smaller index first.
     pull: Vec<(usize, usize)>,
@@ -39,11 +39,12 @@ pub(super) struct Buckets {
     relations: Relations,
     list: Vec<Bucket>,
     of: BTreeMap<Entity, usize>,
-    /// Tasks of the largest one.
+    /// Size of the largest bucket, in tasks.
     largest: i64,
 }
 
-/// Pairs of roles of which a list of groups speaks: all within a group, one alone with its like.
+/// The pairs of roles a list of groups means: every two roles of a group; a group of one role pairs it
+/// with itself.
 fn pairs(groups: &[Vec<Name>], index: impl Fn(&Name) -> Option<usize>) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     for group in groups {
@@ -71,7 +72,7 @@ impl Relations {
             let with_others = |pairs: &[(usize, usize)]| {
                 pairs.iter().any(|&(a, b)| a != b && (a == at || b == at))
             };
-            // Who must be alone is placed first: later it would find its like everywhere.
+            // A role that repels itself is placed first: later there would be one of it on every node.
             let class = if alone(&push) {
                 4
             } else if with_others(&pull) {
@@ -87,7 +88,7 @@ impl Relations {
         Self { pull, push, rank }
     }
 
-    /// Does it matter where tasks of the role are?
+    /// Does any rule speak of the role?
     fn concern(&self, role: usize) -> bool {
         self.rank[role].1 != Reverse(0)
     }
@@ -96,7 +97,7 @@ impl Relations {
         self.push.binary_search(&(one.min(other), one.max(other))).is_ok()
     }
 
-    /// How much a task of the role belongs to a bucket.
+    /// Tasks in a bucket that attract the role, less those that repel it.
     fn affinity(&self, role: usize, bucket: &Bucket) -> i64 {
         let with = bucket.roles.iter().map(|(&other, &count)| {
             let pulls = self.pull.binary_search(&(role.min(other), role.max(other))).is_ok();
@@ -112,7 +113,8 @@ fn seat(task: &TaskReadOnlyItem<'_, '_>) -> Option<Entity> {
     node.filter(|_| status.is_allocated() || status == TaskStatus::Pipelined)
 }
 
-/// Milli-cpu, mebibytes and whatever else is asked for, added up: to tell small buckets from large ones.
+/// The size of a request in one number, to tell small buckets from large ones: milli-cpu, mebibytes and
+/// all other amounts, added up.
 fn bulk(request: &ResourceVec) -> i64 {
     let part = |(dim, amount): (Dim, i64)| match dim {
         Dim::MEMORY => amount >> 20,
@@ -123,7 +125,7 @@ fn bulk(request: &ResourceVec) -> i64 {
 }
 
 impl Buckets {
-    /// Sorts the tasks of a job into buckets; none if its PodGroup says nothing of roles.
+    /// Sorts the tasks of a job into buckets; `None` if its PodGroup says nothing of roles.
     pub(super) fn of(cluster: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> Option<Self> {
         let wish = job.spec.role_topology.as_deref()?;
         let roles: Vec<&Name> = job.counts().roles.iter().map(|role| &role.name).collect();
@@ -137,7 +139,7 @@ impl Buckets {
         });
         let mut concerned: Vec<TaskReadOnlyItem<'_, '_>> = concerned.collect();
         concerned.sort_by_cached_key(|task| {
-            // Those that have a node first, node by node: there is nothing to choose about them.
+            // Tasks that have a node come first, node by node: their buckets are given.
             let seat = seat(task).map(|node| cluster.node(node).place.ordinal);
             let rank = buckets.relations.rank[usize::from(task.membership.role)];
             let identity = task.identity;
@@ -162,8 +164,7 @@ impl Buckets {
         self.list.len() - 1
     }
 
-    /// The bucket a task of the role belongs to most, the smallest of several; none if it keeps away from
-    /// all.
+    /// The bucket with the highest affinity for the role, the smallest of several; `None` if all repel it.
     fn choose(&self, role: usize) -> Option<usize> {
         let affinity = |bucket: &Bucket| self.relations.affinity(role, bucket);
         let known = self.list.iter().enumerate();
@@ -183,8 +184,8 @@ impl Buckets {
         self.of.insert(task.entity, at);
     }
 
-    /// Keys by which tasks of the job are placed: bucket by bucket, those with most to place first, and
-    /// inside them by role; those it does not matter for come last.
+    /// The order in which tasks of the job are placed: bucket by bucket, those with most tasks waiting
+    /// first, and by role inside a bucket; tasks without a bucket come last.
     pub(super) fn order(&self, tasks: &[TaskReadOnlyItem<'_, '_>]) -> Vec<i64> {
         let key = |task: &TaskReadOnlyItem<'_, '_>| {
             let at = *self.of.get(&task.entity)?;
@@ -202,8 +203,8 @@ impl Buckets {
         keys.iter().map(|key| place(key) as i64).collect()
     }
 
-    /// Adds what nodes are worth to a waiting task as things stand: 100 points for one that takes all of
-    /// the largest bucket.
+    /// Adds the score of nodes for a waiting task: 100 points for a node that has, or has room for, the
+    /// whole of the largest bucket.
     pub(super) fn score(
         &self,
         cluster: &Cluster<'_, '_>,
@@ -214,7 +215,7 @@ impl Buckets {
     ) {
         let Some(&at) = self.of.get(&task) else { return };
         let role = usize::from(cluster.task(task).membership.role);
-        // What the task and so many others of the bucket ask for together.
+        // `sums[n]` is what the task and `n` others of its bucket ask for together.
         let mut sums = vec![cluster.task(task).request.amounts.clone()];
         let mut there: BTreeMap<u32, i64> = BTreeMap::new();
         for &other in self.list[at].tasks.iter().filter(|&&other| other != task) {

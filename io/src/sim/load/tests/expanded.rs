@@ -271,7 +271,8 @@ fn what_is_not_acted_on_is_said() {
     assert_eq!(
         scenario.warnings,
         [
-            "kind Deployment (apps/v1) is not understood; 1 object was skipped",
+            "kind Deployment (apps/v1) is not understood; 1 object was skipped; no controller makes \
+             its pods here, so give the pods themselves, or a Gang",
             "kind Queue (scheduling.run.ai/v2) is not understood; 1 object was skipped",
             "Numatopology b is read by no rule of this version",
             "Pod default/p asks for resourceClaims, which this version does not enforce \
