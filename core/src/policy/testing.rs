@@ -23,6 +23,7 @@ use crate::resource::ResourceNames;
 use crate::scheduler::Scheduler;
 use crate::testing;
 pub(crate) use crate::testing::amounts;
+use crate::verdict::Reason;
 use crate::world::{Cluster, Directory, JobKey};
 
 /// A world in the making.
@@ -256,9 +257,11 @@ impl Bed {
     /// Why a job waits.
     pub(crate) fn why(&mut self, group: &str) -> String {
         let jobs = self.scheduler.jobs();
-        let job = jobs.into_iter().find(|job| &*job.key.object().name == group);
-        let verdict = job.and_then(|job| job.verdict);
-        verdict.map_or_else(String::new, |why| format!("{:?}: {}", why.reason, why.message))
+        let job = jobs.into_iter().find(|job| &*job.key.name == group);
+        job.map_or_else(String::new, |job| {
+            let reason = job.reason.map_or("", Reason::as_str);
+            format!("{reason}: {}", job.message.unwrap_or_default())
+        })
     }
 
     pub(crate) fn world(&self) -> &World {
