@@ -8,6 +8,7 @@ use bevy_ecs::entity::Entity;
 
 use super::Session;
 use super::pending::{PendingTasks, TaskSet};
+use crate::delta::GroupTree;
 use crate::place::{Bounds, Reach, Shortfall, place_job};
 use crate::resource::{Dim, ResourceVec};
 use crate::statement::{Checkpoint, Statement};
@@ -65,6 +66,9 @@ pub(crate) fn shortfall(
     shortfall: &Shortfall,
     lacks: &Lacks,
 ) -> Verdict {
+    if let Some(unknown) = topology::unknown(session, job) {
+        return unknown;
+    }
     if wants_topology(session, job) && !is_refused(shortfall) {
         let pending = PendingTasks::of(session, job, TaskSet::Requesting);
         return match anywhere(session, job, &pending) {
@@ -153,7 +157,12 @@ pub(crate) fn lacks(session: &mut Session<'_, '_>, job: Entity, shortfall: &Shor
 
 fn wants_topology(session: &Session<'_, '_>, job: Entity) -> bool {
     let spec = session.cluster.job(job).spec;
-    spec.topology.is_some() || spec.subgroups.iter().any(|policy| policy.topology.is_some())
+    let by_levels = |tree: &GroupTree| {
+        tree.levels.is_some() || tree.subgroups.iter().any(|node| node.levels.is_some())
+    };
+    spec.topology.is_some()
+        || spec.subgroups.iter().any(|policy| policy.topology.is_some())
+        || spec.tree.as_deref().is_some_and(by_levels)
 }
 
 /// What the job fails on if topology does not matter; `None` if nothing. Leaves no trace.

@@ -8,7 +8,7 @@ use bevy_ecs::entity::Entity;
 
 use super::context::{
     AdmissionContext, Admittance, CycleScene, LentZones, Pairing, Purpose, ScoreScale, SearchSpace,
-    Unit, Vote,
+    Unit, UnitAsks, Vote,
 };
 use super::evict::{Ballot, Evictor, Proposal};
 use super::plugin::Plugin;
@@ -138,13 +138,13 @@ pub trait SearchSpacePlugin: Plugin {
 
 /// Scores domains for a job or sub-group. Scores of all plugins add up.
 pub trait DomainScorePlugin: Plugin {
-    /// How good the domain is for the job or sub-group; the highest sum is tried first. `asks` is
-    /// what all of its waiting tasks ask for together. Asked before any of them is placed there.
+    /// How good the domain is for the job or sub-group; the highest sum is tried first. Asked before any
+    /// of its waiting tasks is placed there.
     fn domain_score(
         &self,
         cluster: &Cluster<'_, '_>,
         unit: Unit<'_>,
-        asks: &ResourceVec,
+        asks: &UnitAsks,
         domain: Entity,
     ) -> i64;
 }

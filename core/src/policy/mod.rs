@@ -27,7 +27,7 @@ pub use bevy_ecs::entity::Entity;
 pub use config::{Clock, PluginConfig, SchedulerConfig};
 pub use context::{
     AdmissionContext, Admittance, CycleScene, Evictions, LentZones, Pairing, Purpose, ScoreScale,
-    SearchSpace, Shifts, Unit, Vote,
+    SearchSpace, Shifts, Unit, UnitAsks, Vote,
 };
 pub use evict::{Ballot, EvictPurpose, Evictor, Proposal};
 pub use extension::*;

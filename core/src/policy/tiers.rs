@@ -15,7 +15,7 @@ use super::asked::PluginsAsked;
 use super::point::Lists;
 use super::{
     AdmissionContext, Admittance, Arrangement, Claims, LentZones, Pairing, Plugin, Point, Portion,
-    Purpose, QueueTable, SchedulerConfig, ScoreScale, SearchSpace, Unit, Vote,
+    Purpose, QueueTable, SchedulerConfig, ScoreScale, SearchSpace, Unit, UnitAsks, Vote,
 };
 use crate::class::Class;
 use crate::config::Gates;
@@ -409,7 +409,7 @@ impl Policies {
         &self,
         cluster: &Cluster<'_, '_>,
         unit: Unit<'_>,
-        asks: &ResourceVec,
+        asks: &UnitAsks,
         domain: Entity,
     ) -> i64 {
         let plugins = self.at.domain_score.iter();

@@ -39,7 +39,7 @@ macro_rules! only {
 
 only! {
     DomainScore: DomainScorePlugin {
-        fn domain_score(&self, _: &Cluster<'_, '_>, _: Unit<'_>, _: &ResourceVec, _: Entity) -> i64 { 0 }
+        fn domain_score(&self, _: &Cluster<'_, '_>, _: Unit<'_>, _: &UnitAsks, _: Entity) -> i64 { 0 }
     }
     SearchSpace: SearchSpacePlugin {
         fn search_space(&self, _: &Cluster<'_, '_>, _: Unit<'_>, _: Purpose) -> Option<SearchSpace> { None }
