@@ -187,7 +187,7 @@ fn bad_expectations_are_refused() {
              you mean NeverFits? (expected one of SetAside, Gated, GangIncomplete, QueueClosed, \
              QueueOverCapability, NotAdmitted, NoNodeMatches, NotEnoughResources, \
              TopologyUnsatisfied, NeverFits, NoLegalVictims, WaitingForVictims, BindBackoff, \
-             SearchCut)"]
+             SearchCut, Refused)"]
     );
     assert_eq!(
         expect("phase: {podGroup: g, is: running}"),
