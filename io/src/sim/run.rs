@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use muster_core::delta::{ClusterDelta, ObjectRef};
 use muster_core::ids::{ObjectKey, TimeMs};
-use muster_core::intent::{CycleOutcome, Decision, DecisionOp};
+use muster_core::intent::{Consultation, CycleOutcome, Decision, DecisionOp};
 use muster_core::policy::SchedulerConfig;
 use muster_core::report::{JobView, PodView, QueueView, ReservationView};
 use muster_core::reservation::{ReservationCounts, time_left};
@@ -230,9 +230,11 @@ impl<'a> Run<'a> {
             self.scheduler.feed(unfed);
         }
         let begun = Instant::now();
-        let CycleOutcome { intents, decisions, .. } = self.scheduler.run_cycle(TimeMs(now_ms));
+        let CycleOutcome { intents, decisions, consultations, .. } =
+            self.scheduler.run_cycle(TimeMs(now_ms));
         let duration_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
 
+        self.warn_of(&consultations);
         self.count(&decisions, cycle);
         self.domains.refresh(&self.books);
         if self.scenario.invariants.any() {
@@ -257,6 +259,17 @@ impl<'a> Run<'a> {
         self.cycles.push(CycleRecord { cycle, time_ms, duration_us, happenings, decisions, waits });
         self.judge_at(Some(cycle));
         changed
+    }
+
+    /// Says what went wrong when plugins asked somebody outside, each thing once.
+    fn warn_of(&mut self, consultations: &[(&'static str, Consultation)]) {
+        for (plugin, consultation) in consultations {
+            let Some(trouble) = &consultation.trouble else { continue };
+            let warning = format!("{plugin}: {trouble}");
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
     }
 
     /// Lets everything happen that is due by now, in the order of its time; at the same time the

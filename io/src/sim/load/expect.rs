@@ -326,7 +326,7 @@ fn group_phase<'de, D: Deserializer<'de>>(deserializer: D) -> Result<GroupPhase,
 }
 
 /// Every reason the core can give.
-const REASONS: [Reason; 14] = [
+const REASONS: [Reason; 15] = [
     Reason::SetAside,
     Reason::Gated,
     Reason::GangIncomplete,
@@ -341,6 +341,7 @@ const REASONS: [Reason; 14] = [
     Reason::WaitingForVictims,
     Reason::BindBackoff,
     Reason::SearchCut,
+    Reason::Refused,
 ];
 
 fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Reason, D::Error> {
