@@ -129,6 +129,18 @@ impl ObjectKind {
         self.row().presence
     }
 
+    /// The kind of the other dialect whose objects are the same to the scheduler: only one of the two
+    /// can have an object of a name.
+    pub fn namesake(self) -> Option<Self> {
+        match self {
+            Self::PodGroup => Some(Self::KaiPodGroup),
+            Self::KaiPodGroup => Some(Self::PodGroup),
+            Self::Queue => Some(Self::KaiQueue),
+            Self::KaiQueue => Some(Self::Queue),
+            _ => None,
+        }
+    }
+
     /// The first kind of that name, whatever its group.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)

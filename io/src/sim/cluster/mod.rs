@@ -17,7 +17,7 @@ use muster_core::ids::{Name, ObjectKey};
 use self::kubelet::Due;
 use self::store::Store;
 use super::scenario::{Deletion, FailBind, Kubelet, Scenario};
-use crate::objects::translate::{OwnerRule, TranslateError, gone, translate};
+use crate::objects::translate::{OwnerRule, TranslateError, gone, in_both_dialects, translate};
 use crate::objects::{KaiPodGroup, Metadata, Object, ObjectKind, Pod, PodGroup, Queue};
 
 /// The embedded cluster.
@@ -202,9 +202,11 @@ impl Cluster {
     }
 
     fn delta(&self, kind: ObjectKind, key: &ObjectKey) -> Option<ClusterDelta> {
-        match self.store.get(kind, key) {
-            None => gone(kind, key),
-            Some(object) => {
+        let namesake = kind.namesake().and_then(|other| self.store.get(other, key));
+        match (self.store.get(kind, key), namesake) {
+            (None, None) => gone(kind, key),
+            (Some(_), Some(_)) => in_both_dialects(kind, key),
+            (Some(object), None) | (None, Some(object)) => {
                 translate(object, &self.owner).unwrap_or_else(TranslateError::set_aside)
             }
         }

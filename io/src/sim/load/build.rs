@@ -238,7 +238,9 @@ impl Builder {
         for (at, delete) in written.iter().enumerate() {
             let path = format!("{path}.delete[{at}]");
             let Some(kind) = self.kind_to_delete(delete) else {
-                let known: Vec<_> = ObjectKind::ALL.iter().map(|kind| kind.name()).collect();
+                let first = |kind: &&ObjectKind| ObjectKind::by_name(kind.name()) == Some(**kind);
+                let known = ObjectKind::ALL.iter().filter(first).map(|kind| kind.name());
+                let known: Vec<_> = known.collect();
                 let expected = expected_one_of(&delete.kind, &known);
                 let version = delete.api_version.as_ref().map(|version| format!(" ({version})"));
                 let kind = format!("{:?}{}", delete.kind, version.unwrap_or_default());

@@ -265,7 +265,7 @@ fn a_directory_gives_its_scenarios_and_leaves_other_files_alone() {
 fn what_is_not_acted_on_is_said() {
     let scenario = read_spec(
         "  objects:\n  - {kind: Deployment, apiVersion: apps/v1, metadata: {name: d}}\n  \
-         - {kind: Queue, apiVersion: scheduling.run.ai/v2, metadata: {name: q}}\n  \
+         - {kind: Queue, apiVersion: example.com/v2, metadata: {name: q}}\n  \
          - {kind: Numatopology, apiVersion: nodeinfo.volcano.sh/v1alpha1, metadata: {name: b}}\n  \
          - {kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: gpu}], \
          volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}\n  \
@@ -277,7 +277,7 @@ fn what_is_not_acted_on_is_said() {
         [
             "kind Deployment (apps/v1) is not understood; 1 object was skipped; no controller makes \
              its pods here, so give the pods themselves, or a Gang",
-            "kind Queue (scheduling.run.ai/v2) is not understood; 1 object was skipped",
+            "kind Queue (example.com/v2) is not understood; 1 object was skipped",
             "Numatopology b is read by no rule of this version",
             "Pod default/p asks for resourceClaims, which this version does not enforce \
              (and 1 more)",

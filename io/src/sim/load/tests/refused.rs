@@ -100,10 +100,11 @@ fn names_that_never_exist_are_refused() {
             "f.yaml:6: document 1: spec.timeline[0].delete[0]: Node n1 does not exist by then; \
              nothing to delete",
             "f.yaml:6: document 1: spec.timeline[0].delete[1].kind: \"Nod\" is not a kind of \
-             object; did you mean Node? (expected one of Node, Pod, PodGroup, Queue, HyperNode, \
-             NodeShard, PriorityClass, Namespace, PodDisruptionBudget, ResourceQuota, PersistentVolume, \
+             object; did you mean Node? (expected one of Node, Pod, PodGroup, Queue, Topology, \
+             HyperNode, NodeShard, PriorityClass, Namespace, PodDisruptionBudget, ResourceQuota, PersistentVolume, \
              PersistentVolumeClaim, StorageClass, CSINode, CSIDriver, CSIStorageCapacity, Service, \
-             ReplicationController, ReplicaSet, StatefulSet, NodeMetrics, Numatopology)",
+             ReplicationController, ReplicaSet, StatefulSet, NodeMetrics, Numatopology, \
+             SchedulingShard)",
             "f.yaml:7: document 1: spec.timeline[0].failBind[0].pod: pod default/p1 never exists; \
              expected one that objects or the timeline bring in",
             "f.yaml:9: document 1: spec.expect[0].bound.gang: gang default/g never exists; \
