@@ -26,7 +26,19 @@ pub(crate) fn charge(spec: &JobSpec, counts: &JobCounts, held: &JobAllocated) ->
             ResourceVec::default()
         },
         elastic: elastic(spec, held),
+        gated: held.gated.clone(),
+        non_preemptible: non_preemptible(spec, held),
     }
+}
+
+/// What the job holds, or has held for it, and nobody may take back.
+fn non_preemptible(spec: &JobSpec, held: &JobAllocated) -> ResourceVec {
+    let mut firm = ResourceVec::default();
+    if !spec.is_preemptible() {
+        firm.add(&held.allocated);
+        firm.add(&held.reserved);
+    }
+    firm
 }
 
 /// Is the job owed what its `minResources` name? From admission on, also while it makes up for pods it
@@ -128,6 +140,23 @@ mod tests {
             assert_eq!(found.inqueue, cpu(inqueue), "{about}");
             assert_eq!(found.elastic, cpu(elastic), "{about}");
             assert_eq!(found.allocated, cpu(allocated), "{about}");
+        }
+    }
+
+    #[test]
+    fn what_a_job_holds_is_firm_if_it_makes_way_for_nobody() {
+        let cases = [
+            // its own word, priority: is that so
+            (None, 99, false),
+            (None, 100, true),
+            (Some(true), 100, false),
+            (Some(false), 0, true),
+        ];
+        for (preemptable, priority, firm) in cases {
+            let spec = JobSpec { preemptable, priority, ..job(GroupPhase::Inqueue, None) };
+            let held = JobAllocated { reserved: cpu(2), ..held(3, 0) };
+            let found = charge(&spec, &JobCounts::default(), &held);
+            assert_eq!(found.non_preemptible, cpu(if firm { 5 } else { 0 }));
         }
     }
 

@@ -332,6 +332,7 @@ const REASONS: [Reason; 15] = [
     Reason::GangIncomplete,
     Reason::QueueClosed,
     Reason::QueueOverCapability,
+    Reason::QueueOverQuota,
     Reason::NotAdmitted,
     Reason::NoNodeMatches,
     Reason::NotEnoughResources,
