@@ -38,7 +38,7 @@ fn pending_in_order(session: &mut Session<'_, '_>) -> Vec<Entity> {
             continue;
         }
         let queue = queues.entry(job.spec.queue).or_insert_with(|| {
-            session.policies.queue_key(&session.cluster, &standings, job.spec.queue)
+            session.policies.queue_key(&session.cluster, &standings, job.spec.queue, None)
         });
         let key = session.policies.job_key(&session.cluster, &job);
         pending.push(((queue.clone(), job.spec.queue, key), job.entity));

@@ -27,44 +27,88 @@ pub(super) fn place_set(
     pending: &mut PendingTasks,
     scope: PlaceScope<'_>,
 ) -> Reach {
-    let grows = is_whole(session, job, set, &READY);
-    let mut short = Shortfall::default();
-    let mut members = members(session, job, set);
-    let mut held = members.partition_point(|&member| holds_room(session, job, member));
+    let mut round = Round::of(session, job, set);
     loop {
-        let (mut moved, mut late) = (false, Vec::new());
-        for at in 0..members.len() {
-            let member = members[at];
-            if !grows && is_whole(session, job, Some(member), &READY) {
+        if let Some(reach) = round.run(session, statement, job, pending, scope) {
+            return reach;
+        }
+        if !round.has_another() {
+            break;
+        }
+    }
+    match served(session, job, set) {
+        Some(reach) if !round.grows || round.short.is_empty() => reach,
+        _ => Reach::Short(round.short),
+    }
+}
+
+/// A turn for each member of a set.
+struct Round {
+    set: Option<u16>,
+    /// Has the set what it needs?
+    grows: bool,
+    members: Vec<u16>,
+    /// How many of the members, which come first, have room held.
+    held: usize,
+    /// Has anything found a place?
+    moved: bool,
+    /// Members that have another turn when others have their places.
+    late: Vec<u16>,
+    short: Shortfall,
+}
+
+impl Round {
+    fn of(session: &Session<'_, '_>, job: Entity, set: Option<u16>) -> Self {
+        let members = members(session, job, set);
+        Self {
+            set,
+            grows: is_whole(session, job, set),
+            held: members.partition_point(|&member| holds_room(session, job, member)),
+            members,
+            moved: false,
+            late: Vec::new(),
+            short: Shortfall::default(),
+        }
+    }
+
+    /// Gives each member its turn, until the set has enough.
+    fn run(
+        &mut self,
+        session: &mut Session<'_, '_>,
+        statement: &mut Statement,
+        job: Entity,
+        pending: &mut PendingTasks,
+        scope: PlaceScope<'_>,
+    ) -> Option<Reach> {
+        for at in 0..self.members.len() {
+            let member = self.members[at];
+            if !self.grows && is_whole(session, job, Some(member)) {
                 continue;
             }
             let start = statement.checkpoint();
             match place_member(session, statement, job, member, pending, scope) {
                 Attempt::Nothing => continue,
                 Attempt::Failed(lack, company) => {
-                    if company {
-                        late.push(member);
-                    }
-                    short.merge(lack);
+                    self.late.extend(company.then_some(member));
+                    self.short.merge(lack);
                     continue;
                 }
-                Attempt::Placed => moved |= statement.checkpoint() > start,
+                Attempt::Placed => self.moved |= statement.checkpoint() > start,
             }
-            match served(session, job, set) {
-                _ if grows && moved => return Reach::Ready,
-                Some(Reach::Ready) if !grows => return Reach::Ready,
-                Some(Reach::Covered) if at + 1 >= held => return Reach::Covered,
+            match served(session, job, self.set) {
+                _ if self.grows && self.moved => return Some(Reach::Ready),
+                Some(Reach::Ready) if !self.grows => return Some(Reach::Ready),
+                Some(Reach::Covered) if at + 1 >= self.held => return Some(Reach::Covered),
                 _ => {}
             }
         }
-        if !moved || late.is_empty() {
-            break;
-        }
-        (members, held) = (late, 0);
+        None
     }
-    match served(session, job, set) {
-        Some(reach) if !grows || short.is_empty() => reach,
-        _ => Reach::Short(short),
+
+    /// Begins another round with those who failed for want of company, if others have places by now.
+    fn has_another(&mut self) -> bool {
+        (self.members, self.held) = (std::mem::take(&mut self.late), 0);
+        std::mem::take(&mut self.moved) && !self.members.is_empty()
     }
 }
 
@@ -163,14 +207,9 @@ fn holds_room(session: &Session<'_, '_>, job: Entity, subgroup: u16) -> bool {
     })
 }
 
-/// Has a set, or the job, enough members that are whole by these statuses?
-fn is_whole(
-    session: &Session<'_, '_>,
-    job: Entity,
-    subgroup: Option<u16>,
-    statuses: &[TaskStatus],
-) -> bool {
-    let progress = session.cluster.job(job).progress(statuses);
+/// Has a sub-group, or the job, all it needs in places?
+fn is_whole(session: &Session<'_, '_>, job: Entity, subgroup: Option<u16>) -> bool {
+    let progress = session.cluster.job(job).progress(&READY);
     progress.is_some_and(|progress| progress.of(subgroup).is_whole())
 }
 

@@ -192,13 +192,21 @@ pub trait SubGroupOrderPlugin: Plugin {
 
 /// Orders queues. The first plugin that tells two queues apart decides.
 pub trait QueueOrderPlugin: Plugin {
-    /// Writes the keys of a queue among all queues, most decisive first.
+    /// Writes the keys of a queue among all queues, most decisive first. `next` is the job that would be
+    /// served next of it or of those below it, where that is known.
     fn queue_order(
         &self,
         cluster: &Cluster<'_, '_>,
         queue: &QueueReadOnlyItem<'_, '_>,
+        next: Option<Entity>,
         keys: &mut [i64],
     );
+
+    /// Are queues compared level by level, from the root down, each with the others below the same
+    /// parent? Otherwise each is compared with all.
+    fn by_level(&self) -> bool {
+        false
+    }
 
     /// How many keys it gives a queue, the most decisive first.
     fn queue_levels(&self) -> usize {
@@ -274,14 +282,14 @@ pub trait OverusedPlugin: Plugin {
 
 /// Limits what a queue takes. The first objection counts.
 pub trait AllocatablePlugin: Plugin {
-    /// May the queue take so much more: what a task asks for, or several together? A queue that may
-    /// take several at once may take them one after the other. The reason is the job's verdict if not;
-    /// with [`Reason::NotEnoughResources`](crate::verdict::Reason) it gives way to what nodes lack.
+    /// May the job take so much more of its queue: what a task of it asks for, or several together? A
+    /// job that may take several at once may take them one after the other. The reason is its verdict if
+    /// not; with [`Reason::NotEnoughResources`](crate::verdict::Reason) it gives way to what nodes lack.
     fn allocatable(
         &self,
         cluster: &Cluster<'_, '_>,
         names: &ResourceNames,
-        queue: &QueueReadOnlyItem<'_, '_>,
+        job: &JobReadOnlyItem<'_, '_>,
         request: &ResourceVec,
     ) -> Result<(), Verdict>;
 }
@@ -310,13 +318,14 @@ pub trait JobEnqueueablePlugin: Plugin {
     ) -> Admittance;
 }
 
-/// Says which queue may reclaim. All plugins must agree.
+/// Says which job may reclaim. All plugins must agree.
 pub trait PreemptivePlugin: Plugin {
-    /// May the queue take back what others have, to place tasks that ask for so much together?
+    /// May the job's queue take back what others have, to place tasks of the job that ask for so much
+    /// together?
     fn preemptive(
         &self,
         cluster: &Cluster<'_, '_>,
-        queue: &QueueReadOnlyItem<'_, '_>,
+        job: &JobReadOnlyItem<'_, '_>,
         request: &ResourceVec,
     ) -> bool;
 }

@@ -79,7 +79,14 @@ only! {
         fn deadline(&self, _: &JobReadOnlyItem<'_, '_>) -> Option<TimeMs> { None }
     }
     QueueOrder: QueueOrderPlugin {
-        fn queue_order(&self, _: &Cluster<'_, '_>, _: &QueueReadOnlyItem<'_, '_>, _: &mut [i64]) {}
+        fn queue_order(
+            &self,
+            _: &Cluster<'_, '_>,
+            _: &QueueReadOnlyItem<'_, '_>,
+            _: Option<Entity>,
+            _: &mut [i64],
+        ) {
+        }
     }
     Apportion: ApportionPlugin {
         fn apportion(&self, _: &Claims<'_>) -> Vec<Portion> { Vec::new() }
@@ -136,7 +143,7 @@ only! {
             &self,
             _: &Cluster<'_, '_>,
             _: &ResourceNames,
-            _: &QueueReadOnlyItem<'_, '_>,
+            _: &JobReadOnlyItem<'_, '_>,
             _: &ResourceVec,
         ) -> Result<(), Verdict> {
             Ok(())
@@ -146,7 +153,7 @@ only! {
         fn preemptive(
             &self,
             _: &Cluster<'_, '_>,
-            _: &QueueReadOnlyItem<'_, '_>,
+            _: &JobReadOnlyItem<'_, '_>,
             _: &ResourceVec,
         ) -> bool {
             true

@@ -84,14 +84,11 @@ impl Policies {
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use bevy_ecs::prelude::World;
-    use bevy_ecs::system::RunSystemOnce;
-
     use super::*;
     use crate::config::Gates;
+    use crate::policy::testing::Bed;
     use crate::policy::{Entity, PlacementPlugin, Plugin, plugin};
     use crate::verdict::Reason;
-    use crate::world;
 
     /// Writes down what it hears, and objects or not.
     struct Listener {
@@ -136,10 +133,7 @@ mod tests {
         }
         let place = (Entity::from_raw_u32(1).unwrap(), Entity::from_raw_u32(2).unwrap());
         let shifts = Shifts { left: vec![place], taken: vec![place; 2] };
-        let mut world = World::new();
-        world::init(&mut world);
-        let ask = move |cluster: Cluster<'_, '_>| policies.shifted(&cluster, &shifts);
-        let result = world.run_system_once(ask).expect("runs");
+        let result = Bed::new().look(move |cluster, _| policies.shifted(cluster, &shifts));
         let heard = heard.lock().expect("nobody panicked").clone();
         (result, heard)
     }

@@ -326,12 +326,13 @@ fn group_phase<'de, D: Deserializer<'de>>(deserializer: D) -> Result<GroupPhase,
 }
 
 /// Every reason the core can give.
-const REASONS: [Reason; 15] = [
+const REASONS: [Reason; 16] = [
     Reason::SetAside,
     Reason::Gated,
     Reason::GangIncomplete,
     Reason::QueueClosed,
     Reason::QueueOverCapability,
+    Reason::QueueOverQuota,
     Reason::NotAdmitted,
     Reason::NoNodeMatches,
     Reason::NotEnoughResources,

@@ -120,7 +120,8 @@ impl InnerDomainsPlugin for Topology {
             let level = spec.level.as_ref().filter(|level| level.topology == wish.topology)?;
             (level.values.len() <= preferred).then(|| cluster.domain_index().inside(Some(domain)))
         };
-        inner().map_or_else(Vec::new, <[Entity]>::to_vec)
+        // Of domains with as much room the last by name is filled first, as KAI does.
+        inner().unwrap_or_default().iter().rev().copied().collect()
     }
 }
 

@@ -186,9 +186,9 @@ fn bad_expectations_are_refused() {
         expect("reason: {gang: g, is: NeverFit}"),
         ["f.yaml:5: document 1: spec.expect[0].reason.is: \"NeverFit\" is not a reason; did \
              you mean NeverFits? (expected one of SetAside, Gated, GangIncomplete, QueueClosed, \
-             QueueOverCapability, NotAdmitted, NoNodeMatches, NotEnoughResources, \
-             TopologyUnsatisfied, NeverFits, NoLegalVictims, WaitingForVictims, BindBackoff, \
-             SearchCut)"]
+             QueueOverCapability, QueueOverQuota, NotAdmitted, NoNodeMatches, \
+             NotEnoughResources, TopologyUnsatisfied, NeverFits, NoLegalVictims, \
+             WaitingForVictims, BindBackoff, SearchCut, Refused)"]
     );
     assert_eq!(
         expect("phase: {podGroup: g, is: running}"),
