@@ -3,6 +3,7 @@
 
 use muster_core::ids::ObjectKey;
 
+use super::super::books::GPU_GROUP;
 use super::super::duration::parse_ms;
 use super::super::scenario::Delay;
 use super::{Cluster, PodNote};
@@ -167,6 +168,7 @@ fn successor(mut pod: Pod, uid: u64, at_ms: i64) -> Pod {
     pod.metadata.created_ms = Some(at_ms);
     pod.metadata.deletion_timestamp = None;
     annotate(&mut pod.metadata, None);
+    pod.metadata.labels.retain(|key, _| !key.starts_with(GPU_GROUP));
     pod.spec.node_name = None;
     pod.status = PodStatus::default();
     pod
