@@ -29,6 +29,8 @@ pub enum Reason {
     QueueClosed,
     /// The queue would exceed its capability.
     QueueOverCapability,
+    /// The queue would exceed its quota with work that makes way for nobody.
+    QueueOverQuota,
     /// Admission has not let the job in.
     NotAdmitted,
     /// Rules other than room leave no node.
@@ -47,6 +49,8 @@ pub enum Reason {
     BindBackoff,
     /// A time budget ended the search.
     SearchCut,
+    /// Somebody outside who is asked does not agree, or has not answered.
+    Refused,
 }
 
 impl Reason {
@@ -58,6 +62,7 @@ impl Reason {
             Self::GangIncomplete => "GangIncomplete",
             Self::QueueClosed => "QueueClosed",
             Self::QueueOverCapability => "QueueOverCapability",
+            Self::QueueOverQuota => "QueueOverQuota",
             Self::NotAdmitted => "NotAdmitted",
             Self::NoNodeMatches => "NoNodeMatches",
             Self::NotEnoughResources => "NotEnoughResources",
@@ -67,6 +72,7 @@ impl Reason {
             Self::WaitingForVictims => "WaitingForVictims",
             Self::BindBackoff => "BindBackoff",
             Self::SearchCut => "SearchCut",
+            Self::Refused => "Refused",
         }
     }
 }

@@ -38,7 +38,7 @@ fn pending_in_order(session: &mut Session<'_, '_>) -> Vec<Entity> {
             continue;
         }
         let queue = queues.entry(job.spec.queue).or_insert_with(|| {
-            session.policies.queue_key(&session.cluster, &standings, job.spec.queue)
+            session.policies.queue_key(&session.cluster, &standings, job.spec.queue, None)
         });
         let key = session.policies.job_key(&session.cluster, &job);
         pending.push(((queue.clone(), job.spec.queue, key), job.entity));
@@ -76,6 +76,7 @@ fn consider(session: &Session<'_, '_>, job: Entity) -> Result<(), Verdict> {
 
 fn admit(session: &mut Session<'_, '_>, job: Entity) {
     let item = session.cluster.job(job);
+    session.policies.job_enqueued(&session.cluster, &item);
     let (namespace, asked) = (&item.identity.key.object().namespace, &item.spec.min_quota);
     session.quotas.admit(namespace, asked);
     session.cluster.set_phase(job, GroupPhase::Inqueue);

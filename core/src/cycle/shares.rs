@@ -77,6 +77,10 @@ fn divide(
             .unwrap_or_default(),
         deserved: side.spec.deserved.as_ref().map(|list| names.limits(list)),
         guarantee: side.spec.guarantee.as_ref().map(|list| names.vector(list)).unwrap_or_default(),
+        priority: side.spec.priority,
+        created: side.identity.created,
+        uid: &side.identity.uid,
+        over_quota: side.spec.over_quota.as_ref().map(|terms| terms.weights),
         usage: &side.usage,
         wants: if side.identity.present { Wants::Everything } else { Wants::WhatItHas },
     });

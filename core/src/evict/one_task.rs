@@ -29,9 +29,9 @@ pub(super) fn make_room(
 ) -> Option<Vec<Entity>> {
     let task = evictor.task?;
     if action.purpose == EvictPurpose::Reclaim {
-        let queue = session.cluster.queue(evictor.queue(&session.cluster));
+        let job = session.cluster.job(evictor.job);
         let request = session.cluster.task(task).whole_request();
-        if !session.policies.preemptive(&session.cluster, &queue, &request) {
+        if !session.policies.preemptive(&session.cluster, &job, &request) {
             return None;
         }
     }

@@ -95,11 +95,11 @@ pub(super) fn denied(session: &Session<'_, '_>, shortage: &Shortage) -> Option<D
     if shortage.evictor.purpose == EvictPurpose::Preempt {
         return None;
     }
-    let queue = session.cluster.queue(shortage.evictor.queue(&session.cluster));
-    if queue.deserved.0.is_none() {
+    let job = session.cluster.job(shortage.evictor.job);
+    if session.cluster.queue(job.spec.queue).deserved.0.is_none() {
         return Some(Denied::Undivided);
     }
-    let entitled = session.policies.preemptive(&session.cluster, &queue, &shortage.sum);
+    let entitled = session.policies.preemptive(&session.cluster, &job, &shortage.sum);
     (!entitled).then_some(Denied::AtItsDue)
 }
 

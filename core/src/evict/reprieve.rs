@@ -206,13 +206,10 @@ fn queue_agrees(
             return true;
         }
         let job = session.cluster.task(task).membership.job;
-        let queue = job.map(|job| session.cluster.queue(session.cluster.job(job).spec.queue));
-        let agreed = queue.is_none_or(|queue| {
+        let agreed = job.is_none_or(|job| {
             let request = &session.classes.get(class).request;
-            session
-                .policies
-                .allocatable(&session.cluster, &session.names.0, &queue, request)
-                .is_ok()
+            let (cluster, names) = (&session.cluster, &session.names.0);
+            session.policies.allocatable(cluster, names, &cluster.job(job), request).is_ok()
         });
         statement.rollback(&mut session.cluster, start);
         agreed

@@ -126,11 +126,11 @@ impl EqualTasks {
 /// How many of a number of equal tasks the job's queue may have.
 fn allowed(session: &Session<'_, '_>, job: Entity, request: &ResourceVec, tasks: usize) -> usize {
     let cluster = &session.cluster;
-    let queue = cluster.queue(cluster.job(job).spec.queue);
+    let job = cluster.job(job);
     let may_have = |tasks: usize| {
         let asked = request.times(tasks as u32);
         let answer =
-            |asked| session.policies.allocatable(cluster, &session.names.0, &queue, &asked).is_ok();
+            |asked| session.policies.allocatable(cluster, &session.names.0, &job, &asked).is_ok();
         asked.is_some_and(answer)
     };
     let (mut most, mut least_refused) = (0, tasks + 1);

@@ -61,7 +61,7 @@ impl FillOrder {
         if session.policies.inner_domains(&session.cluster, unit, domain).is_empty() {
             return Vec::new();
         }
-        let surplus = session.policies.job_ready(unit.job);
+        let surplus = session.policies.job_ready(&session.cluster, unit.job);
         let need = DomainNeed::of(session, job, subgroup, tasks);
         let Some(&want) = need.wants.iter().max_by_key(|want| (want.tasks, Reverse(want.class)))
         else {

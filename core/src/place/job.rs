@@ -179,7 +179,7 @@ fn place_subgroups(
 /// How far a job has come when all was tried, and what it failed on, if on anything.
 fn outcome(session: &Session<'_, '_>, job: Entity, short: Shortfall) -> Reach {
     let item = session.cluster.job(job);
-    match session.policies.job_ready(&item) {
+    match session.policies.job_ready(&session.cluster, &item) {
         // Nothing of the surplus found a place: the job goes on as it is, and says why.
         true if !short.is_empty() => Reach::Short(short),
         true => Reach::Ready,

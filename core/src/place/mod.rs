@@ -4,6 +4,7 @@
 //! [`place_job`].
 
 mod session;
+mod queue_order;
 mod turns;
 mod pending;
 mod part_order;

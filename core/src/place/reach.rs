@@ -98,7 +98,10 @@ pub(super) fn served(
 ) -> Option<Reach> {
     let item = session.cluster.job(job);
     let (ready, covered) = match subgroup {
-        None => (session.policies.job_ready(&item), session.policies.job_pipelined(&item)),
+        None => (
+            session.policies.job_ready(&session.cluster, &item),
+            session.policies.job_pipelined(&item),
+        ),
         Some(_) if item.tree().is_some() => {
             let whole = |statuses: &[TaskStatus]| {
                 item.progress(statuses).is_some_and(|progress| progress.of(subgroup).is_whole())

@@ -152,11 +152,10 @@ fn place_task(
     if statement.evicts() && preempts == PreemptionPolicy::Never {
         return place_beside_victims(session, statement, job, task, rows);
     }
-    let queue = session.cluster.queue(session.cluster.job(job).spec.queue);
     let allowed = session.policies.allocatable(
         &session.cluster,
         &session.names.0,
-        &queue,
+        &session.cluster.job(job),
         &session.classes.get(class).request,
     );
     if let Err(objection) = allowed {
@@ -181,10 +180,10 @@ fn place_beside_victims(
 ) -> Placement {
     let class = session.cluster.task(task).membership.class;
     let left = LeftByVictims::of(session, statement);
-    let queue = session.cluster.queue(session.cluster.job(job).spec.queue);
-    let asked = left.with(session, queue.entity, &session.classes.get(class).request);
+    let item = session.cluster.job(job);
+    let asked = left.with(session, item.spec.queue, &session.classes.get(class).request);
     let names = &session.names.0;
-    if session.policies.allocatable(&session.cluster, names, &queue, &asked).is_err() {
+    if session.policies.allocatable(&session.cluster, names, &item, &asked).is_err() {
         return Placement::Forbearing;
     }
     let rows = left.other_rows(session, rows);

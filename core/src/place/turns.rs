@@ -1,4 +1,5 @@
-//! The loop all actions share: queues in order, jobs of a queue in order, a turn at a time.
+//! The loop all actions share: queues in [order](super::queue_order), jobs of a queue in order, a turn at
+//! a time.
 //!
 //! After each turn the queue and the job go back with fresh keys, so shares that moved are seen at
 //! once. What a turn does, and where its room comes from, is the action's.
@@ -11,8 +12,9 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::pending::PendingTasks;
+use super::queue_order::QueueOrder;
 use super::session::{Deadline, Session};
-use crate::policy::{OrderKey, Standings};
+use crate::policy::OrderKey;
 use crate::verdict::{Reason, Verdict};
 
 /// Why a job had no turn: another cycle may give it one, and comes at once.
@@ -90,16 +92,8 @@ fn give_turns(
     deadline: Option<&Deadline>,
     turn: &mut impl FnMut(&mut Session<'_, '_>, Entity, &mut Option<PendingTasks>) -> Turn,
 ) {
-    let mut standings = session.policies.standings(&session.cluster);
-    let joint = standings.are_joint();
-    let mut queues = queue_heap(session, &standings, lines.order.clone());
-    while let Some(Reverse((key, queue))) = queues.pop() {
-        // Serving one queue moves the shares of its ancestors, and with them the place of others.
-        let fresh = if joint { key.clone() } else { queue_key(session, &standings, queue) };
-        if fresh > key {
-            queues.push(Reverse((fresh, queue)));
-            continue;
-        }
+    let mut queues = QueueOrder::of(session, lines);
+    while let Some(queue) = queues.first(session, lines) {
         if deadline.is_some_and(Deadline::is_over) {
             let waiting = lines.order.iter().filter_map(|queue| lines.of.get(queue));
             waiting.for_each(|line| cut(session, line, OUT_OF_TIME));
@@ -113,13 +107,18 @@ fn give_turns(
             let name = &session.cluster.queue(queue).identity.name;
             let message = format!("queue {name:?} has all it is due of every resource");
             turn_away(session, line, &Verdict::new(Reason::QueueOverCapability, message));
+            queues.closed(session, lines, queue);
             continue;
         }
         if depth.is_some_and(|limit| line.served >= limit) {
             cut(session, line, OUT_OF_TURNS);
+            queues.closed(session, lines, queue);
             continue;
         }
-        let Some(Reverse(mut next)) = line.waiting.pop() else { continue };
+        let Some(Reverse(mut next)) = line.waiting.pop() else {
+            queues.closed(session, lines, queue);
+            continue;
+        };
         let mark = session.cluster.active_jobs.mark();
         let ended = turn(session, next.job, &mut next.pending);
         session.rankings.end_turn();
@@ -131,15 +130,7 @@ fn give_turns(
             Turn::Over => line.served += 1,
             Turn::Passed => {}
         }
-        if joint {
-            for job in session.cluster.active_jobs.since(mark) {
-                standings.job_moved(&session.cluster, job);
-            }
-            let left = queues.drain().map(|Reverse((_, queue))| queue).chain([queue]).collect();
-            queues = queue_heap(session, &standings, left);
-        } else {
-            queues.push(Reverse((queue_key(session, &standings, queue), queue)));
-        }
+        queues.served(session, lines, queue, mark);
     }
 }
 
@@ -147,15 +138,6 @@ fn give_turns(
 fn holds_room(session: &Session<'_, '_>, line: &Line) -> bool {
     let next = line.waiting.peek();
     next.is_some_and(|Reverse(next)| session.cluster.job(next.job).counts().pipelined() > 0)
-}
-
-/// Queues in the order they are served.
-fn queue_heap(
-    session: &Session<'_, '_>,
-    standings: &Standings,
-    queues: Vec<Entity>,
-) -> BinaryHeap<Reverse<(OrderKey, Entity)>> {
-    queues.into_iter().map(|queue| Reverse((queue_key(session, standings, queue), queue))).collect()
 }
 
 /// Tells every job in a line that its turn does not come in this cycle.
@@ -181,9 +163,16 @@ struct Line {
 
 /// Jobs by queue; the list fixes an order the map does not have.
 #[derive(Default)]
-struct Lines {
-    order: Vec<Entity>,
+pub(super) struct Lines {
+    pub(super) order: Vec<Entity>,
     of: HashMap<Entity, Line, FxBuildHasher>,
+}
+
+impl Lines {
+    /// The job of a queue that is served next.
+    pub(super) fn next(&self, queue: Entity) -> Option<Entity> {
+        self.of.get(&queue)?.waiting.peek().map(|Reverse(next)| next.job)
+    }
 }
 
 fn line_up(session: &Session<'_, '_>, jobs: Vec<Entity>, lines: &mut Lines) {
@@ -199,8 +188,4 @@ fn line_up(session: &Session<'_, '_>, jobs: Vec<Entity>, lines: &mut Lines) {
 
 fn job_key(session: &Session<'_, '_>, job: Entity) -> OrderKey {
     session.policies.job_key(&session.cluster, &session.cluster.job(job))
-}
-
-fn queue_key(session: &Session<'_, '_>, standings: &Standings, queue: Entity) -> OrderKey {
-    session.policies.queue_key(&session.cluster, standings, queue)
 }

@@ -63,6 +63,26 @@ impl ScoreScale {
     }
 }
 
+/// What a cycle begins with, beside the cluster.
+#[derive(Clone, Copy, Debug)]
+pub struct CycleScene<'a> {
+    /// Names of resources.
+    pub names: &'a ResourceNames,
+    /// Texts behind symbols.
+    pub symbols: &'a Symbols,
+    /// When it is.
+    pub now: TimeMs,
+}
+
+/// What a transaction comes to for those who hear of places.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shifts {
+    /// Tasks that leave, or give up room held for them, each with the node.
+    pub left: Vec<(Entity, Entity)>,
+    /// Tasks that take a place, or room that is held for them, each with the node.
+    pub taken: Vec<(Entity, Entity)>,
+}
+
 /// Zones of lent nodes at some time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LentZones {

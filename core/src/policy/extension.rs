@@ -7,14 +7,15 @@
 use bevy_ecs::entity::Entity;
 
 use super::context::{
-    AdmissionContext, Admittance, LentZones, Pairing, Purpose, ScoreScale, SearchSpace, Unit,
-    UnitAsks, Vote,
+    AdmissionContext, Admittance, CycleScene, LentZones, Pairing, Purpose, ScoreScale, SearchSpace,
+    Unit, UnitAsks, Vote,
 };
 use super::evict::{Ballot, Evictor, Proposal};
 use super::plugin::Plugin;
 use super::queues::{Claims, Portion};
 use crate::class::Class;
 use crate::ids::TimeMs;
+use crate::intent::Consultation;
 use crate::interpod::{InterPodFilters, InterPodScores};
 use crate::resource::{ResourceNames, ResourceVec};
 use crate::verdict::Verdict;
@@ -31,6 +32,41 @@ pub trait FilterPlugin: Plugin {
     fn interpod_filters(&self) -> InterPodFilters {
         InterPodFilters::default()
     }
+
+    /// What it has to say to those who ask why nodes are barred for the class, beyond their number.
+    fn remark(&self, _class: &Class) -> Option<String> {
+        None
+    }
+}
+
+/// Hears when a cycle begins and ends. It is for a plugin whose answers rest on more than the cluster:
+/// what it said in one cycle is not kept for the next, and every ranking and every proof is made anew.
+/// Within a cycle the same question gets the same answer from it as from any other.
+pub trait CyclePlugin: Plugin {
+    /// A cycle begins: what happened is known, and nothing is decided yet.
+    fn cycle_begins(&self, cluster: &Cluster<'_, '_>, scene: &CycleScene<'_>);
+
+    /// It has ended.
+    fn cycle_ends(&self) -> Consultation {
+        Consultation::default()
+    }
+}
+
+/// Hears which jobs are admitted. Everybody is told.
+pub trait JobEnqueuedPlugin: Plugin {
+    /// The job is about to be admitted.
+    fn job_enqueued(&self, cluster: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>);
+}
+
+/// Hears who gets a place and who loses one, when that is decided and not while it is tried. The first
+/// objection undoes the whole transaction.
+pub trait PlacementPlugin: Plugin {
+    /// Tasks leave their nodes, or room held for them is given up: each with the node.
+    fn left(&self, _cluster: &Cluster<'_, '_>, _tasks: &[(Entity, Entity)]) {}
+
+    /// Tasks take places, or room that is held for them: each with the node. Who objects has forgotten
+    /// all of them.
+    fn placed(&self, cluster: &Cluster<'_, '_>, tasks: &[(Entity, Entity)]) -> Result<(), Verdict>;
 }
 
 /// Says at which hours lent nodes may be used. The first plugin that has the trait counts.
@@ -156,13 +192,21 @@ pub trait SubGroupOrderPlugin: Plugin {
 
 /// Orders queues. The first plugin that tells two queues apart decides.
 pub trait QueueOrderPlugin: Plugin {
-    /// Writes the keys of a queue among all queues, most decisive first.
+    /// Writes the keys of a queue among all queues, most decisive first. `next` is the job that would be
+    /// served next of it or of those below it, where that is known.
     fn queue_order(
         &self,
         cluster: &Cluster<'_, '_>,
         queue: &QueueReadOnlyItem<'_, '_>,
+        next: Option<Entity>,
         keys: &mut [i64],
     );
+
+    /// Are queues compared level by level, from the root down, each with the others below the same
+    /// parent? Otherwise each is compared with all.
+    fn by_level(&self) -> bool {
+        false
+    }
 
     /// How many keys it gives a queue, the most decisive first.
     fn queue_levels(&self) -> usize {
@@ -194,7 +238,16 @@ pub trait JobValidPlugin: Plugin {
 /// Says when what was placed may be bound. All plugins must agree.
 pub trait JobReadyPlugin: Plugin {
     /// May what was placed be bound?
-    fn job_ready(&self, job: &JobReadOnlyItem<'_, '_>) -> bool;
+    fn job_ready(&self, cluster: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> bool;
+
+    /// Why it may not, where more is to be said than how many tasks have a place.
+    fn unready(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _job: &JobReadOnlyItem<'_, '_>,
+    ) -> Option<Verdict> {
+        None
+    }
 
     /// How many more tasks must have a place, at least, before it may be ready.
     fn job_lacks(&self, _job: &JobReadOnlyItem<'_, '_>) -> u32 {
@@ -229,14 +282,14 @@ pub trait OverusedPlugin: Plugin {
 
 /// Limits what a queue takes. The first objection counts.
 pub trait AllocatablePlugin: Plugin {
-    /// May the queue take so much more: what a task asks for, or several together? A queue that may
-    /// take several at once may take them one after the other. The reason is the job's verdict if not;
-    /// with [`Reason::NotEnoughResources`](crate::verdict::Reason) it gives way to what nodes lack.
+    /// May the job take so much more of its queue: what a task of it asks for, or several together? A
+    /// job that may take several at once may take them one after the other. The reason is its verdict if
+    /// not; with [`Reason::NotEnoughResources`](crate::verdict::Reason) it gives way to what nodes lack.
     fn allocatable(
         &self,
         cluster: &Cluster<'_, '_>,
         names: &ResourceNames,
-        queue: &QueueReadOnlyItem<'_, '_>,
+        job: &JobReadOnlyItem<'_, '_>,
         request: &ResourceVec,
     ) -> Result<(), Verdict>;
 }
@@ -265,13 +318,14 @@ pub trait JobEnqueueablePlugin: Plugin {
     ) -> Admittance;
 }
 
-/// Says which queue may reclaim. All plugins must agree.
+/// Says which job may reclaim. All plugins must agree.
 pub trait PreemptivePlugin: Plugin {
-    /// May the queue take back what others have, to place tasks that ask for so much together?
+    /// May the job's queue take back what others have, to place tasks of the job that ask for so much
+    /// together?
     fn preemptive(
         &self,
         cluster: &Cluster<'_, '_>,
-        queue: &QueueReadOnlyItem<'_, '_>,
+        job: &JobReadOnlyItem<'_, '_>,
         request: &ResourceVec,
     ) -> bool;
 }

@@ -1,5 +1,6 @@
 //! How plugins combine: tiers in order, plugins of a tier in order, each point by its own rule.
 
+mod outside;
 mod victims;
 
 pub use victims::Moves;
@@ -202,12 +203,19 @@ impl Policies {
         Standings(self.at.queue_order.iter().map(|policy| policy.queue_table(cluster)).collect())
     }
 
-    /// Queue order: the first plugin that tells two queues apart decides.
+    /// Are queues compared level by level? They are if any plugin wants it.
+    pub fn queues_by_level(&self) -> bool {
+        self.at.queue_order.iter().any(super::QueueOrderPlugin::by_level)
+    }
+
+    /// Queue order: the first plugin that tells two queues apart decides. `next` is the job that would
+    /// be served next, where that is known.
     pub fn queue_key(
         &self,
         cluster: &Cluster<'_, '_>,
         standings: &Standings,
         queue: Entity,
+        next: Option<Entity>,
     ) -> OrderKey {
         let item = cluster.queue(queue);
         let (mut keys, mut first) = ([0; OrderKey::KEYS], 0);
@@ -216,7 +224,7 @@ impl Policies {
             let end = (first + policy.queue_levels()).min(OrderKey::KEYS);
             match table {
                 Some(table) => table.keys(queue, &mut keys[first..end]),
-                None => policy.queue_order(cluster, &item, &mut keys[first..end]),
+                None => policy.queue_order(cluster, &item, next, &mut keys[first..end]),
             }
             first = end;
         }
@@ -226,7 +234,7 @@ impl Policies {
     /// Queue order of several queues, in the order they are given.
     pub fn queue_keys(&self, cluster: &Cluster<'_, '_>, queues: &[Entity]) -> Vec<OrderKey> {
         let standings = self.standings(cluster);
-        queues.iter().map(|&queue| self.queue_key(cluster, &standings, queue)).collect()
+        queues.iter().map(|&queue| self.queue_key(cluster, &standings, queue, None)).collect()
     }
 
     /// Task order: plugins first, then the number at the end of the name, then age, then uid.
@@ -284,8 +292,8 @@ impl Policies {
     }
 
     /// Readiness: all must agree.
-    pub fn job_ready(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
-        self.at.job_ready.iter().all(|policy| policy.job_ready(job))
+    pub fn job_ready(&self, cluster: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> bool {
+        self.at.job_ready.iter().all(|policy| policy.job_ready(cluster, job))
     }
 
     /// How many more tasks need a place before the job is ready: the largest number any plugin gives.
@@ -327,16 +335,16 @@ impl Policies {
         self.at.overused.iter().any(|policy| policy.overused(cluster, queue))
     }
 
-    /// May the queue use that much more? The first objection counts.
+    /// May the job use that much more of its queue? The first objection counts.
     pub fn allocatable(
         &self,
         cluster: &Cluster<'_, '_>,
         names: &ResourceNames,
-        queue: &QueueReadOnlyItem<'_, '_>,
+        job: &JobReadOnlyItem<'_, '_>,
         request: &ResourceVec,
     ) -> Result<(), Verdict> {
         let mut asked = self.at.allocatable.iter();
-        asked.try_for_each(|policy| policy.allocatable(cluster, names, queue, request))
+        asked.try_for_each(|policy| policy.allocatable(cluster, names, job, request))
     }
 
     /// Division of the cluster: the first plugin that divides counts; `None` where nobody does.
@@ -377,10 +385,10 @@ impl Policies {
     pub fn preemptive(
         &self,
         cluster: &Cluster<'_, '_>,
-        queue: &QueueReadOnlyItem<'_, '_>,
+        job: &JobReadOnlyItem<'_, '_>,
         request: &ResourceVec,
     ) -> bool {
-        self.at.preemptive.iter().all(|policy| policy.preemptive(cluster, queue, request))
+        self.at.preemptive.iter().all(|policy| policy.preemptive(cluster, job, request))
     }
 
     /// When the job has waited too long: the earliest time any plugin gives.

@@ -83,7 +83,9 @@ pub use node_flags::NodeFlags;
 pub use option_time::OptionTime;
 pub use pod_counts::{CountId, CountedBy, PodCounts, Presence, Stay};
 pub use podset::PodSets;
-pub use queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse, WHOLE_SHARE};
+pub use queue::{
+    QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse, QuotaTerms, WHOLE_SHARE,
+};
 pub use quota::Quotas;
 pub(crate) use quota::amount;
 pub(crate) use reservation::End;

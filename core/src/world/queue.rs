@@ -88,15 +88,28 @@ pub struct QueueUse {
     pub inqueue: ResourceVec,
     /// What jobs hold beyond their `minResources`.
     pub elastic: ResourceVec,
+    /// Requests of gated tasks: the part of `requested` nobody can serve yet.
+    pub gated: ResourceVec,
+    /// What jobs that make way for nobody hold or have held: see
+    /// [`JobSpec::is_preemptible`](super::JobSpec::is_preemptible).
+    pub non_preemptible: ResourceVec,
 }
 
 impl QueueUse {
     /// Number of totals.
-    pub(super) const FIELDS: usize = 5;
+    pub(super) const FIELDS: usize = 7;
 
     /// Every total, in the order of declaration.
     pub(crate) fn fields(&self) -> [&ResourceVec; Self::FIELDS] {
-        [&self.allocated, &self.reserved, &self.requested, &self.inqueue, &self.elastic]
+        [
+            &self.allocated,
+            &self.reserved,
+            &self.requested,
+            &self.inqueue,
+            &self.elastic,
+            &self.gated,
+            &self.non_preemptible,
+        ]
     }
 
     /// Adds what somebody else uses.
@@ -114,6 +127,8 @@ impl QueueUse {
             &mut self.requested,
             &mut self.inqueue,
             &mut self.elastic,
+            &mut self.gated,
+            &mut self.non_preemptible,
         ]
     }
 
@@ -178,8 +193,19 @@ pub struct QueueTerms {
     pub lasting_due: Option<Limits>,
     /// Is it a parent?
     pub is_parent: bool,
+    /// Its quota and limit by name, where the plugin that divides goes by quotas.
+    pub quotas: Option<Box<QuotaTerms>>,
     /// What is odd about its limits, as a sentence; never a reason to stop.
     pub warnings: Vec<String>,
+}
+
+/// What a queue was given by name, in the units of the scheduler. What is not named is unlimited.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QuotaTerms {
+    /// What it has before anybody shares the rest.
+    pub quota: Limits,
+    /// The most it and its children may have.
+    pub limit: Limits,
 }
 
 #[cfg(test)]

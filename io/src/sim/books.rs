@@ -15,6 +15,9 @@ use muster_core::resource::{Dim, ResourceList, ResourceNames, ResourceVec};
 
 use super::subgroups::is_whole;
 
+/// What the labels begin with by which pods of KAI's say which GPU they share.
+const GPU_GROUP: &str = "runai-gpu-group";
+
 /// What a pod is doing, as the objects say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PodStatus {
@@ -374,6 +377,17 @@ impl Books {
             None => self.jobs.get(job).and_then(|entry| entry.pod_queue.as_ref()),
         };
         named.cloned().unwrap_or_else(|| Name::from("default"))
+    }
+
+    /// Is a GPU of the node shared by pods, by what they say of themselves?
+    pub fn has_shared_gpu(&self, node: &Name) -> bool {
+        let shares = |pod: &PodEntry| pod.labels.iter().any(|(key, _)| key.starts_with(GPU_GROUP));
+        self.pods.values().any(|pod| pod.seat() == Some(node) && shares(pod))
+    }
+
+    /// Is it a queue of KAI's?
+    pub fn is_kai_queue(&self, queue: &Name) -> bool {
+        self.queues.get(queue).is_some_and(|facts| facts.over_quota.is_some())
     }
 
     /// The queue and those above it, nearest first. The root is the last, whether or not there is an

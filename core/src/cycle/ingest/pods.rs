@@ -6,7 +6,7 @@ use bevy_ecs::entity::Entity;
 
 use super::default_spread;
 use super::intake::Intake;
-use crate::class::Asks;
+use crate::class::{Asks, Kin};
 use crate::config::Persistence;
 use crate::cycle::Leadership;
 use crate::delta::{Ownership, PodFacts, PodPhase, PriorityClassFacts};
@@ -83,7 +83,8 @@ impl Intake<'_, '_> {
         interpod.learn(&facts.constraints.interpod);
         let matched = interpod.matching(&facts.key.namespace, &facts.labels);
         let (request, constraints) = (request.clone(), facts.constraints.clone());
-        let asks = Asks { request, constraints, group_rule, matched, volumes, default_spread };
+        let kin = self.classes.reads().kin.then(|| Kin::of(facts));
+        let asks = Asks { request, constraints, group_rule, matched, volumes, default_spread, kin };
         self.classes.intern(asks, interpod, symbols)
     }
 

@@ -167,6 +167,7 @@ fn resolve_priorities(mut intake: Intake<'_, '_>) {
         resolve_priority(&mut task.priority, priority_classes);
     }
     // A job that is only mentioned names no class and gets none, not even the default.
+    let mut moved = Vec::new();
     for mut job in cluster.jobs.iter_mut().filter(|job| job.identity.present) {
         let own = job
             .members
@@ -177,8 +178,13 @@ fn resolve_priorities(mut intake: Intake<'_, '_>) {
             own.and_then(|&task| cluster.tasks.get(task).ok().and_then(|task| task.priority.own));
         let class = priority_classes.value(job.spec.priority_class.as_ref());
         let without = priority_without_class(job.spec.tree.as_deref());
+        let before = job.spec.is_preemptible();
         job.spec.priority = explicit.or(class).unwrap_or(without);
+        if job.spec.is_preemptible() != before {
+            moved.push(job.entity);
+        }
     }
+    moved.into_iter().for_each(|job| cluster.settle(Some(job)));
     // No node has changed, but who may make way on any of them.
     cluster.log.renumber();
 }

@@ -68,7 +68,7 @@ only! {
     JobValid: JobValidPlugin {
         fn job_valid(&self, _: &JobReadOnlyItem<'_, '_>) -> Result<(), Verdict> { Ok(()) }
     }
-    JobReady: JobReadyPlugin { fn job_ready(&self, _: &JobReadOnlyItem<'_, '_>) -> bool { true } }
+    JobReady: JobReadyPlugin { fn job_ready(&self, _: &Cluster<'_, '_>, _: &JobReadOnlyItem<'_, '_>) -> bool { true } }
     JobPipelined: JobPipelinedPlugin {
         fn job_pipelined(&self, _: &JobReadOnlyItem<'_, '_>) -> Vote { Vote::Abstain }
     }
@@ -79,7 +79,14 @@ only! {
         fn deadline(&self, _: &JobReadOnlyItem<'_, '_>) -> Option<TimeMs> { None }
     }
     QueueOrder: QueueOrderPlugin {
-        fn queue_order(&self, _: &Cluster<'_, '_>, _: &QueueReadOnlyItem<'_, '_>, _: &mut [i64]) {}
+        fn queue_order(
+            &self,
+            _: &Cluster<'_, '_>,
+            _: &QueueReadOnlyItem<'_, '_>,
+            _: Option<Entity>,
+            _: &mut [i64],
+        ) {
+        }
     }
     Apportion: ApportionPlugin {
         fn apportion(&self, _: &Claims<'_>) -> Vec<Portion> { Vec::new() }
@@ -136,7 +143,7 @@ only! {
             &self,
             _: &Cluster<'_, '_>,
             _: &ResourceNames,
-            _: &QueueReadOnlyItem<'_, '_>,
+            _: &JobReadOnlyItem<'_, '_>,
             _: &ResourceVec,
         ) -> Result<(), Verdict> {
             Ok(())
@@ -146,7 +153,7 @@ only! {
         fn preemptive(
             &self,
             _: &Cluster<'_, '_>,
-            _: &QueueReadOnlyItem<'_, '_>,
+            _: &JobReadOnlyItem<'_, '_>,
             _: &ResourceVec,
         ) -> bool {
             true
@@ -161,6 +168,15 @@ only! {
         ) -> Admittance {
             Admittance::Abstain
         }
+    }
+    JobEnqueued: JobEnqueuedPlugin {
+        fn job_enqueued(&self, _: &Cluster<'_, '_>, _: &JobReadOnlyItem<'_, '_>) {}
+    }
+    Placement: PlacementPlugin {
+        fn placed(&self, _: &Cluster<'_, '_>, _: &[(Entity, Entity)]) -> Result<(), Verdict> { Ok(()) }
+    }
+    Cycle: CyclePlugin {
+        fn cycle_begins(&self, _: &Cluster<'_, '_>, _: &CycleScene<'_>) {}
     }
 }
 
@@ -204,7 +220,7 @@ impl TaskOrderPlugin for Reluctant {
 }
 
 impl JobReadyPlugin for Reluctant {
-    fn job_ready(&self, _: &JobReadOnlyItem<'_, '_>) -> bool {
+    fn job_ready(&self, _: &Cluster<'_, '_>, _: &JobReadOnlyItem<'_, '_>) -> bool {
         true
     }
 }

@@ -140,6 +140,7 @@ impl QueueOrderPlugin for Capacity {
         &self,
         cluster: &Cluster<'_, '_>,
         queue: &QueueReadOnlyItem<'_, '_>,
+        _next: Option<Entity>,
         keys: &mut [i64],
     ) {
         let mut own = [0; ORDER_KEYS];
@@ -162,11 +163,12 @@ impl AllocatablePlugin for Capacity {
         &self,
         cluster: &Cluster<'_, '_>,
         names: &ResourceNames,
-        queue: &QueueReadOnlyItem<'_, '_>,
+        job: &JobReadOnlyItem<'_, '_>,
         request: &ResourceVec,
     ) -> Result<(), Verdict> {
-        self.misplaced(queue)?;
-        fits(cluster, names, queue, request)
+        let queue = cluster.queue(job.spec.queue);
+        self.misplaced(&queue)?;
+        fits(cluster, names, &queue, request)
     }
 }
 
@@ -174,13 +176,14 @@ impl PreemptivePlugin for Capacity {
     fn preemptive(
         &self,
         cluster: &Cluster<'_, '_>,
-        queue: &QueueReadOnlyItem<'_, '_>,
+        job: &JobReadOnlyItem<'_, '_>,
         request: &ResourceVec,
     ) -> bool {
+        let queue = cluster.queue(job.spec.queue);
         queue.spec.state == QueueState::Open
-            && self.misplaced(queue).is_ok()
-            && below_ceiling(queue, request)
-            && self.below_due(cluster, queue, request)
+            && self.misplaced(&queue).is_ok()
+            && below_ceiling(&queue, request)
+            && self.below_due(cluster, &queue, request)
     }
 }
 

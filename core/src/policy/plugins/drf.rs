@@ -72,6 +72,7 @@ impl QueueOrderPlugin for Drf {
         &self,
         cluster: &Cluster<'_, '_>,
         queue: &QueueReadOnlyItem<'_, '_>,
+        _next: Option<Entity>,
         keys: &mut [i64],
     ) {
         QueueTable::keys(&Tree::of(cluster), queue.entity, keys);

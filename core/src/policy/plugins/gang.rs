@@ -124,7 +124,7 @@ impl JobValidPlugin for Gang {
 }
 
 impl JobReadyPlugin for Gang {
-    fn job_ready(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
+    fn job_ready(&self, _: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> bool {
         is_ready(job)
     }
 

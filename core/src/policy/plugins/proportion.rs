@@ -65,6 +65,7 @@ impl QueueOrderPlugin for Proportion {
         &self,
         _cluster: &Cluster<'_, '_>,
         queue: &QueueReadOnlyItem<'_, '_>,
+        _next: Option<Entity>,
         keys: &mut [i64],
     ) {
         let share = queue.deserved.share(|dim| queue.usage().taken(dim)).unwrap_or(0);
@@ -90,11 +91,12 @@ impl AllocatablePlugin for Proportion {
         &self,
         cluster: &Cluster<'_, '_>,
         names: &ResourceNames,
-        queue: &QueueReadOnlyItem<'_, '_>,
+        job: &JobReadOnlyItem<'_, '_>,
         request: &ResourceVec,
     ) -> Result<(), Verdict> {
-        fits(cluster, names, queue, request)?;
-        let Some((dim, asked)) = beyond_due(queue, request, names) else { return Ok(()) };
+        let queue = cluster.queue(job.spec.queue);
+        fits(cluster, names, &queue, request)?;
+        let Some((dim, asked)) = beyond_due(&queue, request, names) else { return Ok(()) };
         let due = queue.deserved.0.as_ref().map_or(0, |due| due.values().get(dim));
         let message = format!(
             "queue {:?} is due {} {} of the cluster by its weight: {} taken, {} asked",
@@ -111,10 +113,11 @@ impl AllocatablePlugin for Proportion {
 impl PreemptivePlugin for Proportion {
     fn preemptive(
         &self,
-        _cluster: &Cluster<'_, '_>,
-        queue: &QueueReadOnlyItem<'_, '_>,
+        cluster: &Cluster<'_, '_>,
+        job: &JobReadOnlyItem<'_, '_>,
         request: &ResourceVec,
     ) -> bool {
+        let queue = cluster.queue(job.spec.queue);
         let Some(due) = &queue.deserved.0 else { return true };
         let within = |dim: Dim, asked: i64| {
             queue.usage().taken(dim).saturating_add(asked) <= due.values().get(dim)

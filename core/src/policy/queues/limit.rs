@@ -98,7 +98,7 @@ fn is_judged(queue: &QueueReadOnlyItem<'_, '_>, dim: Dim) -> bool {
 }
 
 /// The first resource by name that the request asks for and that is over.
-pub(super) fn first_by_name(
+pub(crate) fn first_by_name(
     names: &ResourceNames,
     request: &ResourceVec,
     over: impl Fn(Dim, i64) -> bool,

@@ -1,11 +1,13 @@
 //! Arithmetic of queues: what each may use at most, what it is due, and what a request would exceed.
 //!
-//! The plugins `proportion` and `capacity` are thin over these functions. Everything is integer and
+//! The plugins `proportion` and `capacity`, and KAI's `proportion`, are thin over these functions. Everything is integer and
 //! depends on names and amounts alone, never on the order queues became known in.
 
 mod ceiling;
 mod divide;
 mod fair_share;
+mod shared;
+mod fair_tree;
 mod giving;
 mod kept;
 mod limit;
@@ -14,12 +16,15 @@ mod surplus;
 
 pub(super) use ceiling::{ceilings, dues};
 pub(super) use divide::{Claim, divide};
+pub(super) use fair_tree::{FairTree, quota_terms};
 pub(crate) use giving::{Giving, upwards};
-pub(super) use limit::{admissible, fits};
+pub(super) use limit::{admissible, first_by_name, fits};
 pub(super) use room::reclaimable;
+pub(super) use shared::{Amounts, SharedResources};
 pub(super) use surplus::{exceeds_due, is_borrowed, is_due_any};
 
-use crate::ids::Name;
+use crate::delta::OverQuotaWeights;
+use crate::ids::{Name, TimeMs};
 use crate::resource::{Limits, ResourceNames, ResourceVec};
 use crate::world::{QueueTerms, QueueUse};
 
@@ -38,6 +43,14 @@ pub struct QueueClaim<'a> {
     pub deserved: Option<Limits>,
     /// Room kept for it.
     pub guarantee: ResourceVec,
+    /// Higher is served first.
+    pub priority: i32,
+    /// When it was created.
+    pub created: TimeMs,
+    /// Uid of its object.
+    pub uid: &'a Name,
+    /// Its weights for what is beyond quotas; none unless it is one of KAI's queues.
+    pub over_quota: Option<OverQuotaWeights>,
     /// What it and its children have and want.
     pub usage: &'a QueueUse,
     /// What of it counts.

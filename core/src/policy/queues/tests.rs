@@ -86,6 +86,10 @@ pub(crate) fn with_claims<T>(
         capability: limits(&shape.capability),
         deserved: shape.deserved.as_ref().map(limits),
         guarantee: limits(&shape.guarantee).values().clone(),
+        priority: 0,
+        created: TimeMs(0),
+        uid: name,
+        over_quota: None,
         usage,
         wants: Wants::Everything,
     });

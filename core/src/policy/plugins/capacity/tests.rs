@@ -62,6 +62,11 @@ fn world(
     let mut scheduler = Scheduler::new(&config, Arc::new(pool));
     scheduler.feed([testing::node("n").with(|node| node.allocatable = cpu(100)).into()]);
     scheduler.feed(queues.iter().map(|queue| ClusterDelta::from(queue.clone())));
+    let asks = |queue: &QueueFacts| {
+        let group = testing::group(&format!("asks-{}", queue.name), 1);
+        group.with(|group| group.queue = Some(queue.name.clone())).into()
+    };
+    scheduler.feed(queues.iter().map(asks));
     scheduler.feed(pods.iter().map(|(queue, units)| running(queue, *units)));
     scheduler.run_cycle(TimeMs(0));
     assert_eq!(scheduler.audit(), Vec::<String>::new());
@@ -81,7 +86,9 @@ fn may_take_back(world: &mut World, name: &str, units: i64) -> bool {
         let mut request = ResourceVec::default();
         request.set(Dim::CPU, milli);
         request.set(Dim::PODS, 1);
-        policies.preemptive(&cluster, &cluster.queue(queue), &request)
+        let mut jobs = cluster.jobs.iter();
+        let job = jobs.find(|job| job.spec.queue == queue).expect("each queue has one");
+        policies.preemptive(&cluster, &job, &request)
     };
     world.run_system_once_with(ask, asked).expect("queries of a world always run")
 }
@@ -92,7 +99,7 @@ fn served(world: &mut World, names: &[&str]) -> Vec<String> {
     let sort =
         |In(mut queues): In<Vec<Entity>>, cluster: Cluster<'_, '_>, policies: Res<'_, Policies>| {
             let standings = policies.standings(&cluster);
-            queues.sort_by_key(|&queue| policies.queue_key(&cluster, &standings, queue));
+            queues.sort_by_key(|&queue| policies.queue_key(&cluster, &standings, queue, None));
             queues
                 .iter()
                 .map(|&queue| cluster.queue(queue).identity.name.to_string())

@@ -68,7 +68,7 @@ fn served(bed: Bed) -> Vec<String> {
             .filter(|queue| !["root", "default"].contains(&&*queue.identity.name))
             .map(|queue| {
                 (
-                    policies.queue_key(cluster, &policies.standings(cluster), queue.entity),
+                    policies.queue_key(cluster, &policies.standings(cluster), queue.entity, None),
                     queue.identity.name.to_string(),
                 )
             })

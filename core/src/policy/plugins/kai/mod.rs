@@ -5,6 +5,7 @@
 //! so there is nothing to ask `nodeavailability` and `nominatednode`.
 
 mod podgroup;
+mod proportion;
 mod predicates;
 mod priority;
 mod elastic;
@@ -29,7 +30,7 @@ fn gpu(setup: &mut Setup<'_>) -> Dim {
 pub(in crate::policy) const KAI: &[&PluginSpec] = &[
     &podgroup::SPEC,
     &predicates::SPEC,
-    &planned::PROPORTION,
+    &proportion::SPEC,
     &priority::SPEC,
     &built_in::NODEAVAILABILITY,
     &resourcetype::SPEC,

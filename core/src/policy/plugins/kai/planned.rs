@@ -1,17 +1,9 @@
 //! Plugins of KAI's that this version knows by name only: a file may list them, their arguments are
 //! checked, and `check-config` says that they have no effect.
 
-use crate::config::ArgumentKind::{Bool, Duration, Float, IntFrom, List, OneOf, Text};
+use crate::config::ArgumentKind::{Bool, Duration, IntFrom, List, OneOf, Text};
 use crate::config::arg;
 use crate::policy::PluginSpec;
-
-pub(super) const PROPORTION: PluginSpec = PluginSpec {
-    arguments: &[
-        arg("kValue", Float, "1.0", "how strongly past use lowers what is shared by weight"),
-        arg("relcaimerSaturationMultiplier", Float, "1.0", "factor of the reclaimer's use"),
-    ],
-    ..PluginSpec::named("proportion", "queues share the cluster by quota, priority and weight")
-};
 
 pub(super) const MINRUNTIME: PluginSpec = PluginSpec {
     arguments: &[

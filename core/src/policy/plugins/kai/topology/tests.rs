@@ -24,7 +24,9 @@ fn gang(bed: &mut Bed, pods: usize, wish: LevelWish) {
             ..crate::delta::GroupTree::default()
         }));
     });
-    (0..pods).for_each(|index| drop(bed.pod("g", index, None, |_| {})));
+    for index in 0..pods {
+        bed.pod("g", index, None, |_| {});
+    }
 }
 
 /// Nodes the pods of the gang are bound to, in the order of pods.
