@@ -5,7 +5,8 @@
 //! below a common parent is no matter of that parent. `capacity` with a hierarchy may name another
 //! place, a number of levels above each queue, zero for the queues themselves; then all are compared
 //! there. Only resources the taker asks for are compared, and of those only what a due speaks of. No
-//! queue that loses by it falls below its guarantee, whichever plugin decides about victims.
+//! queue that loses by it falls below its guarantee, whichever plugin decides about victims. KAI's
+//! `proportion` has rules of its own to the same end, and none of this applies.
 //!
 //! Why no circle: every exchange lowers the larger of the two shares, so the shares of all queues that
 //! are compared, sorted, only ever fall. That is why the place is the same for everybody: a queue that
@@ -31,8 +32,8 @@ pub(super) struct Fairness<'a, 'w, 's> {
     asks: &'a ResourceVec,
     /// Its queue and those above it.
     taker: Vec<Entity>,
-    /// How far above them queues are compared at most.
-    levels: usize,
+    /// How far above them queues are compared at most; none if the plugin that divides sees to it alone.
+    levels: Option<usize>,
 }
 
 impl<'a, 'w, 's> Fairness<'a, 'w, 's> {
@@ -49,6 +50,7 @@ impl<'a, 'w, 's> Fairness<'a, 'w, 's> {
     /// May the task go? If so it counts as gone for those after it.
     pub(super) fn take(&mut self, task: Entity) -> bool {
         let Self { cluster, giving, asks, taker, levels } = self;
+        let Some(levels) = levels else { return true };
         giving.take(task, |giving, lot| {
             let parted = compared(cluster, taker, lot.queue, *levels);
             parted.is_some_and(|(giver, taker)| {

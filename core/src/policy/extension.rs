@@ -301,9 +301,10 @@ pub trait ApportionPlugin: Plugin {
     fn apportion(&self, claims: &Claims<'_>) -> Vec<Portion>;
 
     /// Which queues are compared when one queue takes from another: the ancestors this many levels
-    /// above the two, and at most those where their paths part.
-    fn levels_compared(&self) -> usize {
-        usize::MAX
+    /// above the two, and at most those where their paths part. None if nobody need be, because the
+    /// plugin itself keeps queues from taking from each other in circles.
+    fn levels_compared(&self) -> Option<usize> {
+        Some(usize::MAX)
     }
 }
 

@@ -15,7 +15,7 @@ use super::asked::PluginsAsked;
 use super::point::Lists;
 use super::{
     AdmissionContext, Admittance, Arrangement, Claims, LentZones, Pairing, Plugin, Point, Portion,
-    Purpose, QueueTable, SchedulerConfig, ScoreScale, SearchSpace, Unit, UnitAsks, Vote,
+    Purpose, QueueTable, SchedulerConfig, ScoreScale, SearchSpace, Unit, UnitAsks, Vote, upwards,
 };
 use crate::class::Class;
 use crate::config::Gates;
@@ -237,6 +237,21 @@ impl Policies {
         queues.iter().map(|&queue| self.queue_key(cluster, &standings, queue, None)).collect()
     }
 
+    /// The places of several queues among all: their keys, or where queues are compared level by level
+    /// the keys from below the root down to each of them.
+    pub fn queue_places(&self, cluster: &Cluster<'_, '_>, queues: &[Entity]) -> Vec<Vec<OrderKey>> {
+        if !self.queues_by_level() {
+            return self.queue_keys(cluster, queues).into_iter().map(|key| vec![key]).collect();
+        }
+        let path = |&queue: &Entity| {
+            let below_root = |&at: &Entity| cluster.queue(at).spec.parent.is_some();
+            let mut path: Vec<Entity> = upwards(cluster, queue).take_while(below_root).collect();
+            path.reverse();
+            self.queue_keys(cluster, &path)
+        };
+        queues.iter().map(path).collect()
+    }
+
     /// Task order: plugins first, then the number at the end of the name, then age, then uid.
     pub fn task_key(&self, task: &TaskReadOnlyItem<'_, '_>) -> OrderKey {
         let mut keys = order_keys(&self.at.task_order, |policy| policy.task_order(task));
@@ -353,8 +368,9 @@ impl Policies {
     }
 
     /// Which queues are compared when one takes from another, by the plugin that divides.
-    pub fn levels_compared(&self) -> usize {
-        self.at.apportion.iter().next().map_or(usize::MAX, super::ApportionPlugin::levels_compared)
+    pub fn levels_compared(&self) -> Option<usize> {
+        let mut plugins = self.at.apportion.iter();
+        plugins.next().map_or(Some(usize::MAX), super::ApportionPlugin::levels_compared)
     }
 
     /// May the job be admitted? A rejection ends the vote with its reason, a permit ends it at its tier,

@@ -127,10 +127,10 @@ impl ApportionPlugin for Capacity {
         dues(claims, ceilings(claims))
     }
 
-    fn levels_compared(&self) -> usize {
+    fn levels_compared(&self) -> Option<usize> {
         match self.hierarchy {
-            Hierarchy::Flat => usize::MAX,
-            Hierarchy::Tree => self.ancestor_levels(),
+            Hierarchy::Flat => Some(usize::MAX),
+            Hierarchy::Tree => Some(self.ancestor_levels()),
         }
     }
 }

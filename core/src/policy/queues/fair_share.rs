@@ -12,7 +12,8 @@ mod fraction;
 
 use std::cmp::{Ordering, Reverse};
 
-use self::fraction::{Fraction, scaled};
+pub(crate) use self::fraction::Fraction;
+use self::fraction::scaled;
 use crate::ids::{Name, TimeMs};
 
 /// A whole: weights, usage and its influence are counted in millionths.

@@ -16,6 +16,7 @@ mod surplus;
 
 pub(super) use ceiling::{ceilings, dues};
 pub(super) use divide::{Claim, divide};
+pub(super) use fair_share::{Fraction, MILLION};
 pub(super) use fair_tree::{FairTree, quota_terms};
 pub(crate) use giving::{Giving, upwards};
 pub(super) use limit::{admissible, first_by_name, fits};

@@ -154,7 +154,7 @@ impl Policies {
         queues: &mut [Entity],
     ) {
         let wants = evictor.queue(cluster);
-        let keys = self.queue_keys(cluster, queues);
+        let keys = self.queue_places(cluster, queues);
         let mut keyed: Vec<_> = queues
             .iter()
             .zip(keys)
@@ -187,7 +187,7 @@ impl Policies {
         let mut queues: Vec<Entity> = queues.flatten().collect();
         queues.sort_unstable();
         queues.dedup();
-        let queue_keys = self.queue_keys(cluster, &queues);
+        let queue_places = self.queue_places(cluster, &queues);
         victims.sort_by_cached_key(|&victim| {
             let task = cluster.task(victim);
             let last_task = Reverse(self.task_key(&task));
@@ -198,7 +198,7 @@ impl Policies {
                     policy.victim_queue_order(cluster, &queue, wants)
                 });
                 let at = queues.binary_search(&queue.entity);
-                let last_queue = at.ok().map(|at| Reverse(queue_keys[at].clone()));
+                let last_queue = at.ok().map(|at| Reverse(queue_places[at].clone()));
                 (keys, last_queue, Reverse(self.job_key(cluster, &job)))
             });
             // None sorts before any place: such a task has no group left to lose.

@@ -4,7 +4,7 @@
 //! to those that want more, those of higher priority first, in proportion to their over-quota weights, and
 //! is divided again in the same way below each of them: its fair share. No queue takes more than its limit,
 //! and what makes way for nobody stays within quotas, on every level up to the root. Which queue is served
-//! first is in [`order`].
+//! first is in [`order`], who takes back from whom in [`reclaim`].
 //!
 //! A queue of Volcano's takes part with its `deserved` as quota, nothing where it names none, its
 //! `capability` as limit and its `weight` for all three resources. `guarantee` has no part in these rules.
@@ -14,13 +14,16 @@
 
 mod order;
 mod limits;
+mod reclaim;
 
 use crate::config::ArgumentKind::Float;
-use crate::config::arg;
+use crate::config::{Values, arg};
 use crate::policy::queues::{
-    Amounts, Claims, FairTree, Portion, QueueClaim, SharedResources, quota_terms,
+    Amounts, Claims, FairTree, MILLION, Portion, QueueClaim, SharedResources, quota_terms,
 };
-use crate::policy::{ApportionPlugin, Build, Plugin, PluginSpec, Setup, Words, plugin};
+use crate::policy::{
+    ApportionPlugin, Build, EvictPurpose, Plugin, PluginSpec, Setup, Words, plugin,
+};
 use crate::resource::ResourceVec;
 use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem, QueueTerms, TaskStatus};
 
@@ -46,6 +49,10 @@ pub(super) const SPEC: PluginSpec = PluginSpec {
         queue_order: Some(
             "within its fair share, then within its quota, then smallest part of what it may have",
         ),
+        victims: Some(
+            "their queue has more than its fair share, or than its quota where the other stays within its own",
+        ),
+        gang_victims: &[EvictPurpose::Reclaim],
         ..Words::NONE
     },
     ..PluginSpec::of::<KaiProportion>(
@@ -59,6 +66,21 @@ pub(in crate::policy) struct KaiProportion {
     resources: SharedResources,
     /// How much usage of late counts, in millionths.
     usage_weight: u64,
+    /// How many times larger the part of its share must be that a giver keeps, in millionths.
+    multiplier: u64,
+}
+
+impl KaiProportion {
+    fn new(resources: SharedResources, arguments: Values<'_>) -> Self {
+        let spelled = ["reclaimerUtilizationMultiplier", "relcaimerSaturationMultiplier"];
+        let given = spelled.into_iter().find(|key| arguments.given(key).is_some());
+        let multiplier = arguments.float(given.unwrap_or(spelled[1]));
+        Self {
+            resources,
+            usage_weight: millionths(arguments.float("kValue")),
+            multiplier: millionths(multiplier).max(MILLION),
+        }
+    }
 }
 
 plugin!(KaiProportion);
@@ -67,10 +89,7 @@ impl Plugin for KaiProportion {}
 
 impl Build for KaiProportion {
     fn build(setup: &mut Setup<'_>) -> Self {
-        Self {
-            resources: SharedResources::new(setup.names),
-            usage_weight: millionths(setup.arguments.float("kValue")),
-        }
+        Self::new(SharedResources::new(setup.names), setup.arguments)
     }
 }
 
@@ -92,6 +111,12 @@ impl ApportionPlugin for KaiProportion {
             },
         };
         claims.queues.iter().enumerate().map(portion).collect()
+    }
+
+    /// A queue takes back while it stays within its fair share, from those beyond what they may have:
+    /// what they are beyond it together only falls.
+    fn levels_compared(&self) -> Option<usize> {
+        None
     }
 }
 

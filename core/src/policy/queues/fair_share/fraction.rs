@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 /// A fraction; neither part is negative, and it is over more than zero.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fraction {
-    pub(super) over: i128,
-    pub(super) under: i128,
+pub(crate) struct Fraction {
+    pub(crate) over: i128,
+    pub(crate) under: i128,
 }
 
 impl Ord for Fraction {

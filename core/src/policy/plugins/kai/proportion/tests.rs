@@ -95,7 +95,7 @@ fn answer(bed: Bed, name: &'static str, units: i64) -> Result<(), Verdict> {
     bed.look(move |cluster, directory| {
         let mut names = ResourceNames::default();
         let resources = SharedResources::new(&mut names);
-        let plugin = KaiProportion { resources, usage_weight: 0 };
+        let plugin = KaiProportion { resources, usage_weight: 0, multiplier: MILLION };
         let request = names.vector(&gpus(units));
         let job = cluster.job(job(directory, name));
         crate::policy::AllocatablePlugin::allocatable(&plugin, cluster, &names, &job, &request)
@@ -173,7 +173,7 @@ fn served(bed: Bed, line: &'static [(&'static str, Option<&'static str>)]) -> Ve
     bed.look(move |cluster, directory| {
         let mut policies = Policies::default();
         let resources = SharedResources::new(&mut ResourceNames::default());
-        let plugin = KaiProportion { resources, usage_weight: 0 };
+        let plugin = KaiProportion { resources, usage_weight: 0, multiplier: MILLION };
         policies.add((0, "proportion"), std::sync::Arc::new(plugin), Gates::default());
         let standings = policies.standings(cluster);
         let mut keyed: Vec<(OrderKey, &str)> = line
@@ -254,3 +254,5 @@ fn arguments_have_their_defaults_and_stay_in_range() {
     };
     assert_eq!([None, Some(0.5), Some(0.0), Some(-3.0)].map(weight), [1_000_000, 500_000, 0, 0]);
 }
+
+mod reclaim;
