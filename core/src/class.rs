@@ -6,7 +6,8 @@ use bevy_ecs::prelude::Resource;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::delta::{Constraints, StrategyWish};
+use crate::delta::{Constraints, PodFacts, PodOwner, StrategyWish};
+use crate::ids::{Name, ObjectKey};
 use crate::interpod::{InterPodRules, SelectorId, SelectorRegistry};
 use crate::resource::{Dim, ResourceVec};
 use crate::world::{
@@ -17,6 +18,8 @@ use crate::world::{
 /// What all tasks of a class have in common, compiled for matching.
 #[derive(Clone, Debug)]
 pub struct Class {
+    /// Its number.
+    pub id: ClassId,
     /// What each of them asks for.
     pub request: ResourceVec,
     /// The same with what each of them counts for on a node, as its tasks have it.
@@ -69,6 +72,33 @@ pub(crate) struct Asks {
     pub(crate) volumes: VolumeNeeds,
     /// The pods they belong together with and are spread from, as they say nothing of it themselves.
     pub(crate) default_spread: Option<SelectorId>,
+    /// Whose they are; none where nobody reads it.
+    pub(crate) kin: Option<Kin>,
+}
+
+/// Pods that were made alike and for the same end.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Kin {
+    /// Those of a PodGroup in one role.
+    Role(ObjectKey, Name),
+    /// Those without PodGroup of one controller, in its namespace.
+    Owned(Name, PodOwner),
+    /// One alone.
+    Alone(ObjectKey),
+}
+
+impl Kin {
+    /// Whose a pod is.
+    pub(crate) fn of(pod: &PodFacts) -> Self {
+        let namespace = &pod.key.namespace;
+        match (&pod.group, &pod.owner) {
+            (Some(group), _) => {
+                Self::Role(ObjectKey::new(namespace.clone(), group.clone()), pod.role.clone())
+            }
+            (None, Some(owner)) => Self::Owned(namespace.clone(), owner.clone()),
+            (None, None) => Self::Alone(pod.key.clone()),
+        }
+    }
 }
 
 /// Every class met so far. Classes are made and dropped while deltas are taken in; a cycle only reads
@@ -116,7 +146,7 @@ impl Classes {
             ClassId(self.list.len() as u32 - 1)
         });
         let origin = Arc::new(origin);
-        let Asks { request, constraints, group_rule, matched, volumes, default_spread } =
+        let Asks { request, constraints, group_rule, matched, volumes, default_spread, .. } =
             &origin.asks;
         let counted_by = interpod.counted_by(&learned, matched);
         let asked = Asked {
@@ -126,6 +156,7 @@ impl Classes {
             counted_by,
         };
         self.list[id.0 as usize] = Some(Box::new(Class {
+            id,
             request: request.clone(),
             asked: asked.into(),
             nodes: Matcher::compile(constraints, symbols),

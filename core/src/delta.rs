@@ -32,8 +32,8 @@ pub use pod::{
     Toleration,
 };
 pub use podgroup::{
-    GroupBudget, GroupPhase, GroupTree, LevelWish, PodGroupFacts, RoleTopology, SubGroupNode,
-    SubGroupPolicy, TierRef, TopologyMode, TopologyWish, WholeWhen,
+    GroupBudget, GroupPhase, GroupTree, LevelWish, PodGroupFacts, RoleTopology, SUBGROUP_LABEL,
+    SubGroupNode, SubGroupPolicy, TierRef, TopologyMode, TopologyWish, WholeWhen,
 };
 pub use podset::{PodOwner, PodSetFacts, PodSetKind, PodSetRef};
 pub use priority_class::{PreemptionPolicy, PriorityClassFacts};

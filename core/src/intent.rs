@@ -109,6 +109,22 @@ pub struct CycleOutcome {
     pub decisions: Vec<Decision>,
     /// Stages in running order, each with the microseconds it took; empty without a stopwatch.
     pub laps: Vec<(&'static str, u64)>,
+    /// What plugins that ask somebody outside had to do with the cycle, each with its name.
+    pub consultations: Vec<(&'static str, Consultation)>,
+}
+
+/// What a plugin that asks somebody outside says of a cycle.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Consultation {
+    /// Questions that were sent.
+    pub asked: u64,
+    /// Those of them that got no answer, or none that makes sense.
+    pub failed: u64,
+    /// What went wrong first, as a sentence.
+    pub trouble: Option<String>,
+    /// A cycle is to come in so many milliseconds even if nothing happens: another answer may be given
+    /// by then.
+    pub again_ms: Option<i64>,
 }
 
 impl CycleOutcome {

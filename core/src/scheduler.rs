@@ -51,10 +51,10 @@ impl Scheduler {
         Self::keeping(Reads::default(), config, pool)
     }
 
-    /// A scheduler that keeps what the rules of any configuration read, so that it can be
+    /// A scheduler that keeps what nearly all rules read, whatever its configuration, so that it can be
     /// [reconfigured](Self::reconfigure).
     pub fn lasting(config: &SchedulerConfig, pool: Arc<rayon::ThreadPool>) -> Self {
-        Self::keeping(Reads::ALL, config, pool)
+        Self::keeping(Reads::COMMON, config, pool)
     }
 
     fn keeping(more: Reads, config: &SchedulerConfig, pool: Arc<rayon::ThreadPool>) -> Self {

@@ -7,9 +7,10 @@
 use std::borrow::Borrow;
 
 use crate::delta::{
-    ClusterDelta, Constraints, DomainFacts, DomainMember, NodeFacts, NodeGroupFacts, Ownership,
-    PodFacts, PodGroupFacts, PodPhase, PreemptionPolicy, PriorityClassFacts, QosClass, QueueFacts,
-    TierRef, TopologyFacts, TopologyLevel, TopologyMode, TopologyWish,
+    ClusterDelta, Constraints, DomainFacts, DomainMember, GroupTree, LevelWish, NodeFacts,
+    NodeGroupFacts, Ownership, PodFacts, PodGroupFacts, PodPhase, PreemptionPolicy,
+    PriorityClassFacts, QosClass, QueueFacts, SubGroupNode, TierRef, TopologyFacts, TopologyLevel,
+    TopologyMode, TopologyWish, WholeWhen,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::{Quantity, ResourceList};
@@ -304,6 +305,24 @@ impl Built<DomainFacts> {
 pub fn topology(name: &str, labels: &[&str]) -> Built<TopologyFacts> {
     let level = |label: &&str| TopologyLevel { label: (*label).into(), alias: None };
     Built(TopologyFacts { name: name.into(), levels: labels.iter().map(level).collect() })
+}
+
+/// Sub-groups by name, parent and what makes them whole, parents first.
+pub fn tree(subgroups: &[(&str, Option<&str>, WholeWhen)]) -> GroupTree {
+    let named = |name: &str| subgroups.iter().position(|other| other.0 == name);
+    let node = |&(name, parent, whole): &(&str, Option<&str>, WholeWhen)| SubGroupNode {
+        name: name.into(),
+        parent: parent.and_then(named).map(|at| at as u16),
+        whole,
+        levels: None,
+    };
+    GroupTree { subgroups: subgroups.iter().map(node).collect(), ..GroupTree::default() }
+}
+
+/// A wish for levels of a topology.
+pub fn levels(topology: &str, required: Option<&str>, preferred: Option<&str>) -> LevelWish {
+    let [required, preferred] = [required, preferred].map(|level| level.map(Name::from));
+    LevelWish { topology: topology.into(), required, preferred }
 }
 
 /// A priority class.

@@ -49,6 +49,8 @@ pub enum Reason {
     BindBackoff,
     /// A time budget ended the search.
     SearchCut,
+    /// Somebody outside who is asked does not agree, or has not answered.
+    Refused,
 }
 
 impl Reason {
@@ -70,6 +72,7 @@ impl Reason {
             Self::WaitingForVictims => "WaitingForVictims",
             Self::BindBackoff => "BindBackoff",
             Self::SearchCut => "SearchCut",
+            Self::Refused => "Refused",
         }
     }
 }

@@ -14,13 +14,13 @@ use std::process::ExitCode;
 use muster_core::config::{ArgumentKind, EvictPurpose, Values, arg};
 use muster_core::policy::{
     BadArgument, Ballot, Build, Entity, Evictor, Pairing, Plugin, PluginSpec, Point,
-    PreemptablePlugin, ReclaimablePlugin, Registry, SCORE_SCALE, ScorePlugin, ScoreScale, Setup,
+    PreemptablePlugin, ReclaimablePlugin, SCORE_SCALE, ScorePlugin, ScoreScale, Setup,
     UnifiedEvictablePlugin, VictimGuardPlugin, Weight, Words,
 };
 use muster_core::world::Cluster;
 
 fn main() -> ExitCode {
-    let registry = Registry::standard()
+    let registry = muster::config::registry()
         .with(&CHEAP_POWER)
         .and_then(|registry| registry.with(&QUIET_NAMESPACES));
     match registry {

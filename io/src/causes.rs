@@ -24,20 +24,20 @@ mod tests {
     #[error("cannot connect")]
     struct Outer(#[source] Middle);
 
-    /// Says what its cause says, too.
+    /// A cause of its own.
     #[derive(Debug, thiserror::Error)]
     #[error("refused: no such port")]
     struct Middle(#[source] std::fmt::Error);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot read: {0}")]
+    struct Repeats(#[source] Middle);
 
     #[test]
     fn causes_follow_each_other_and_none_is_said_twice() {
         let error = Outer(Middle(std::fmt::Error));
         let last = std::fmt::Error.to_string();
         assert_eq!(with_causes(&error), format!("cannot connect: refused: no such port: {last}"));
-
-        #[derive(Debug, thiserror::Error)]
-        #[error("cannot read: {0}")]
-        struct Repeats(#[source] Middle);
         let error = Repeats(Middle(std::fmt::Error));
         assert_eq!(with_causes(&error), format!("cannot read: refused: no such port: {last}"));
     }

@@ -1,15 +1,16 @@
 //! The outside of the scheduler: the objects it reads, the worlds it acts on, the command line.
 //!
 //! Modules are declared in reading order: what the objects are and how they become deltas, how an API
-//! server is told of them, how the configuration is read, the embedded cluster, the real one with its
-//! loop, and the commands.
+//! server is told of them, the plugin that asks a server of the user, how the configuration is read, the
+//! embedded cluster, the real one with its loop, and the commands.
 
 pub mod objects;
 pub mod crds;
+mod causes;
+pub mod extender;
 pub mod config;
 pub mod sim;
 pub mod kube;
-mod causes;
 mod metrics;
 mod node_load;
 pub mod run;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::Method;
+use muster_core::intent::Consultation;
 use muster_core::reservation::{Release, ReservationCounts};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -79,6 +80,8 @@ pub(crate) struct Metrics {
     watch_failures: Family<Label, Counter>,
     load_nodes: Gauge,
     load_failures: Counter,
+    questions: Family<Label, Counter>,
+    question_failures: Family<Label, Counter>,
     leader: Gauge,
     ready: Gauge,
     config: Family<Labels, Gauge>,
@@ -117,6 +120,8 @@ impl Metrics {
             watch_failures: Family::default(),
             load_nodes: Gauge::default(),
             load_failures: Counter::default(),
+            questions: Family::default(),
+            question_failures: Family::default(),
             leader: Gauge::default(),
             ready: Gauge::default(),
             config: Family::default(),
@@ -182,6 +187,10 @@ impl Metrics {
         all.register("load_nodes", help, self.load_nodes.clone());
         let help = "Readings of the load of nodes that failed";
         all.register("load_failures", help, self.load_failures.clone());
+        let help = "Questions to servers that plugins ask";
+        all.register("plugin_questions", help, self.questions.clone());
+        let help = "Those of them without an answer that makes sense";
+        all.register("plugin_question_failures", help, self.question_failures.clone());
         all.register("leader", "1 while this process decides", self.leader.clone());
         all.register("ready", "1 once all first lists were read", self.ready.clone());
         let help = "1 for the configuration in force, by a hash of its text";
@@ -294,6 +303,12 @@ impl Metrics {
         self.watch_failures.get_or_create(&[("kind", kind.name())]).inc();
     }
 
+    /// What a plugin that asks somebody outside had to do with a cycle.
+    pub(crate) fn consulted(&self, plugin: &'static str, consultation: &Consultation) {
+        self.questions.get_or_create(&[("plugin", plugin)]).inc_by(consultation.asked);
+        self.question_failures.get_or_create(&[("plugin", plugin)]).inc_by(consultation.failed);
+    }
+
     pub(crate) fn loads_read(&self, nodes: usize) {
         self.load_nodes.set(nodes as i64);
     }
@@ -351,6 +366,7 @@ mod tests {
         metrics.watch_event(ObjectKind::Pod);
         metrics.watch_failed(ObjectKind::Pod);
         metrics.config(7);
+        metrics.consulted("extender", &Consultation::default());
         let page = include_str!("../../docs/operating/running.md");
         let rows = page.lines().filter_map(|line| line.strip_prefix("| `muster_"));
         let mut listed: Vec<_> = rows

@@ -11,6 +11,7 @@ mod services;
 
 pub(crate) use reload::read as read_config;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -149,6 +150,8 @@ struct Loop {
     last_count: Option<Instant>,
     last_check: Instant,
     cycle: u64,
+    /// What plugins that ask somebody outside last said went wrong.
+    troubles: BTreeMap<&'static str, String>,
     /// Has anything changed since the last count, and since the last check?
     uncounted: bool,
     unchecked: bool,
@@ -185,6 +188,7 @@ impl Loop {
             last_count: None,
             last_check: begun,
             cycle: 0,
+            troubles: BTreeMap::new(),
             uncounted: false,
             unchecked: false,
         }
@@ -291,7 +295,8 @@ impl Loop {
     fn decide(&mut self) {
         let now = self.now();
         let begun = Instant::now();
-        let CycleOutcome { intents, decisions, laps } = self.scheduler.run_cycle(now);
+        let CycleOutcome { intents, decisions, laps, consultations } =
+            self.scheduler.run_cycle(now);
         let took = begun.elapsed();
         if laps.is_empty() {
             return;
@@ -300,6 +305,10 @@ impl Loop {
         (self.uncounted, self.unchecked) = (true, true);
         let metrics = &self.services.metrics;
         metrics.cycle(took, &laps);
+        for (plugin, consultation) in &consultations {
+            metrics.consulted(plugin, consultation);
+            say_trouble(&mut self.troubles, plugin, consultation.trouble.as_ref());
+        }
         let mut made = [0_u32; 4];
         for decision in &decisions {
             metrics.decided(decision.op.as_str());
@@ -351,5 +360,23 @@ impl Loop {
         for fault in faults {
             error!(fault, "a total differs from its recomputation; please report this");
         }
+    }
+}
+
+/// Says what went wrong when a plugin asked somebody outside, once, and that it goes well again.
+fn say_trouble(
+    troubles: &mut BTreeMap<&'static str, String>,
+    plugin: &'static str,
+    trouble: Option<&String>,
+) {
+    let Some(trouble) = trouble else {
+        if troubles.remove(plugin).is_some() {
+            info!(plugin, "a plugin has answers again");
+        }
+        return;
+    };
+    if troubles.get(plugin) != Some(trouble) {
+        warn!(plugin, trouble, "a plugin got no answer it could use");
+        troubles.insert(plugin, trouble.clone());
     }
 }

@@ -148,13 +148,21 @@ fn serve(
     match place_job(session, &mut statement, job, pending, Bounds::Kept) {
         Reach::Ready => {
             let moved = !statement.is_empty();
-            statement.commit(&mut session.cluster, &mut session.outcome.0);
+            if let Err(verdict) = session.conclude(statement) {
+                session.forget_attempt(job);
+                session.judge(job, Some(verdict));
+                return Turn::Over;
+            }
             if moved && !pending.is_done() { Turn::Again } else { Turn::Over }
         }
         Reach::Covered => {
-            statement.pipeline_all_allocated(&mut session.cluster, job);
-            statement.commit(&mut session.cluster, &mut session.outcome.0);
-            let verdict = explain::waiting(session, job);
+            let verdict = match hold(session, statement, job) {
+                Ok(()) => explain::waiting(session, job),
+                Err(verdict) => {
+                    session.forget_attempt(job);
+                    Some(verdict)
+                }
+            };
             session.judge(job, verdict);
             Turn::Over
         }
@@ -168,7 +176,7 @@ fn serve(
         }
         Reach::Short(shortfall) => {
             // What nodes lack is seen while the part that fits still has its places.
-            let lacks = explain::lacks(session, &shortfall);
+            let lacks = explain::lacks(session, job, &shortfall);
             session.forget_attempt(job);
             statement.discard(&mut session.cluster);
             release_uncovered(session, action, job, &shortfall);
@@ -177,6 +185,22 @@ fn serve(
             Turn::Over
         }
     }
+}
+
+/// Holds all that a covered job was given, unless a plugin objects. Where nothing but a plugin's word keeps
+/// the job from starting, no room is held for it: nobody knows when that word comes.
+fn hold(
+    session: &mut Session<'_, '_>,
+    mut statement: Statement,
+    job: Entity,
+) -> Result<(), Verdict> {
+    let unready = session.policies.unready(&session.cluster, &session.cluster.job(job));
+    if let Some(verdict) = unready {
+        statement.discard(&mut session.cluster);
+        return Err(verdict);
+    }
+    statement.pipeline_all_allocated(&mut session.cluster, job);
+    session.conclude(statement)
 }
 
 /// Gives up what is held for a job that is no longer covered by it: the room is there for others in
@@ -191,7 +215,7 @@ fn release_uncovered(
     for &task in &shortfall.closed {
         let _not_held = statement.unpipeline(&mut session.cluster, task, Release::Closed);
     }
-    statement.commit(&mut session.cluster, &mut session.outcome.0);
+    let _not_refused = session.conclude(statement);
     if !is_covered(session, job) {
         release(session, action, job, Release::Uncovered);
     }
@@ -200,7 +224,7 @@ fn release_uncovered(
 /// Has the job its minimum, in places or in room held?
 fn is_covered(session: &Session<'_, '_>, job: Entity) -> bool {
     let item = session.cluster.job(job);
-    session.policies.job_ready(&item) || session.policies.job_pipelined(&item)
+    session.policies.job_ready(&session.cluster, &item) || session.policies.job_pipelined(&item)
 }
 
 /// Gives up whatever is held for a job.
@@ -213,5 +237,5 @@ fn release(session: &mut Session<'_, '_>, action: &'static str, job: Entity, cau
         // Members without a reservation have nothing to give up.
         let _not_held = statement.unpipeline(&mut session.cluster, task, cause);
     }
-    statement.commit(&mut session.cluster, &mut session.outcome.0);
+    let _not_refused = session.conclude(statement);
 }

@@ -76,6 +76,7 @@ fn consider(session: &Session<'_, '_>, job: Entity) -> Result<(), Verdict> {
 
 fn admit(session: &mut Session<'_, '_>, job: Entity) {
     let item = session.cluster.job(job);
+    session.policies.job_enqueued(&session.cluster, &item);
     let (namespace, asked) = (&item.identity.key.object().namespace, &item.spec.min_quota);
     session.quotas.admit(namespace, asked);
     session.cluster.set_phase(job, GroupPhase::Inqueue);

@@ -1,9 +1,9 @@
 //! Action `stalegangeviction`: what is left of a gang that has run without its minimum for too long
 //! makes way.
 //!
-//! A gang is stale while pods of it hold room, none has ended well, and it or one of its sub-groups has
-//! less than its minimum. It may be so for as long as its PodGroup says, or else as the scheduler is set.
-//! Since when it is so its PodGroup says, if it does.
+//! A gang is stale while pods of it hold room, none has ended well, and it, one of its sub-groups or a
+//! set of them that it needs has less than its minimum. It may be so for as long as its PodGroup says, or
+//! else as the scheduler is set. Since when it is so its PodGroup says, if it does.
 //!
 //! Reads: jobs that have changed, and gangs that were stale before. Writes: since when gangs are stale,
 //! assumptions through a Statement.
@@ -73,7 +73,11 @@ fn is_stale(job: &JobReadOnlyItem<'_, '_>) -> bool {
     let short = |group: &crate::world::SubGroup| {
         group.count(&HAVE_ROOM) < job.spec.subgroups[usize::from(group.policy)].size
     };
-    has < job.spec.min_available || counts.subgroups.iter().any(short)
+    let broken = match job.progress(&HAVE_ROOM) {
+        Some(progress) => !progress.of(None).is_whole(),
+        None => counts.subgroups.iter().any(short),
+    };
+    has < job.spec.min_available || broken
 }
 
 /// The gang, if its time is over; if not, a cycle comes when it is.

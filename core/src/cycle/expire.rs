@@ -43,7 +43,7 @@ pub(super) fn expire(
     for (task, job) in stale::last_first(&cluster, &policies, held.into_iter().map(|held| held.0)) {
         stale::give_up(&mut cluster, &policies, &mut statement, (task, job), Release::Deadline);
     }
-    statement.commit(&mut cluster, &mut outcome.0);
+    let _not_refused = statement.conclude(&mut cluster, &policies, &mut outcome.0);
 }
 
 /// A record that runs out while its bind is under way is no reason to doubt the bind.

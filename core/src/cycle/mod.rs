@@ -1,6 +1,6 @@
 //! One cycle, a file a stage, in running order.
 //!
-//! `ingest` takes in what happened, `age` forgets loads that are too old, `expire` ends what has waited
+//! `ingest` takes in what happened, `consult` tells plugins of the cycle that speak with others, `age` forgets loads that are too old, `expire` ends what has waited
 //! too long, `stale` gives up reservations that cannot be kept, `shares` divides the cluster among the
 //! queues, `overdue` marks who has waited too long, `hours` opens and closes zones of lent nodes, the
 //! configured actions decide,
@@ -8,6 +8,7 @@
 //! builds the schedule; stages are data, not code.
 
 pub(crate) mod ingest;
+mod consult;
 mod age;
 mod expire;
 mod stale;
@@ -53,6 +54,7 @@ pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
     schedule.set_executor(SingleThreadedExecutor::new());
     let opening = (
         ingest::ingest,
+        consult::begin,
         age::age,
         expire::expire,
         stale::release,
@@ -91,7 +93,9 @@ pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
             ActionKind::Planned => continue,
         };
     }
-    let closing = (reflect::reflect, reflect::tell_waits, reflect::rest, lap("reflect")).chain();
+    let closing =
+        (reflect::reflect, reflect::tell_waits, reflect::rest, consult::end, lap("reflect"))
+            .chain();
     schedule.add_systems(closing.in_set(Stage(config.actions.len() + 1)));
     for at in 0..=config.actions.len() {
         schedule.configure_sets(Stage(at).before(Stage(at + 1)));

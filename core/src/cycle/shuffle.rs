@@ -64,5 +64,5 @@ fn send_off(session: &mut Session<'_, '_>, limits: &EvictLimits, due: &[&'static
             session.cluster.job_mut(job).evictions.note(now);
         }
     }
-    statement.commit(&mut session.cluster, &mut session.outcome.0);
+    let _not_refused = session.conclude(statement);
 }

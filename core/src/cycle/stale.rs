@@ -49,7 +49,7 @@ pub(super) fn release(
             dirty.vacant.push(node);
         }
     }
-    statement.commit(&mut cluster, &mut outcome.0);
+    let _not_refused = statement.conclude(&mut cluster, &policies, &mut outcome.0);
 }
 
 /// Changed rows on which more is held than is free or leaving.
@@ -148,7 +148,7 @@ pub(super) fn give_up(
     }
     let Some(job) = job else { return };
     let item = cluster.job(job);
-    if policies.job_ready(&item) || policies.job_pipelined(&item) {
+    if policies.job_ready(cluster, &item) || policies.job_pipelined(&item) {
         return;
     }
     for task in policies.members_last_first(cluster, job) {

@@ -67,10 +67,13 @@ pub struct GroupTree {
     pub last_eviction: Option<TimeMs>,
 }
 
+/// Label by which a pod says its [sub-group](SubGroupNode).
+pub const SUBGROUP_LABEL: &str = "kai.scheduler/subgroup-name";
+
 /// A sub-group in a tree of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubGroupNode {
-    /// Its name, which pods say in a label.
+    /// Its name, which pods say in the label [`SUBGROUP_LABEL`].
     pub name: Name,
     /// Index of the sub-group it is part of; none at the top.
     pub parent: Option<u16>,

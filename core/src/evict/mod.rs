@@ -35,6 +35,7 @@ use crate::delta::PreemptionPolicy;
 use crate::place::{Entitled, PendingTasks, Session, TaskSet, Turn, drive, explain};
 use crate::policy::EvictPurpose;
 use crate::statement::Statement;
+use crate::verdict::Verdict;
 use crate::world::TaskStatus;
 
 use action::Style;
@@ -133,11 +134,14 @@ fn serve(
     let pool = pool.get_or_insert_with(|| CandidatePool::new(session));
     let mut view = EvictorView::of(session, action, pool, &shortage);
     let turn = match decide(session, action, &shortage, &pending, &mut view) {
-        Ok(plan) => {
-            commit(session, pool, job, plan);
-            let more = session.policies.job_starving(&session.cluster.job(job));
-            if more { Turn::Again } else { Turn::Over }
-        }
+        Ok(plan) => match commit(session, pool, job, plan) {
+            Ok(()) if session.policies.job_starving(&session.cluster.job(job)) => Turn::Again,
+            Ok(()) => Turn::Over,
+            Err(objection) => {
+                refusal::report(session, action, job, &objection.message);
+                Turn::Over
+            }
+        },
         Err(search) => {
             let refusals = view.refusals(session, action, pool, &shortage);
             session.wake_at(refusals.until);
@@ -181,23 +185,24 @@ fn is_infeasible(
     matches!(decide(session, action, shortage, pending, &mut view), Err(SearchEnd::Infeasible(_)))
 }
 
-/// Makes it so. All that was placed is held, what needs no victim too: `allocate` binds, once the gang
-/// can start.
+/// Makes it so, unless a plugin objects to the places. All that was placed is held, what needs no victim
+/// too: `allocate` binds, once the gang can start.
 fn commit(
     session: &mut Session<'_, '_>,
     pool: &mut CandidatePool,
     job: Entity,
     plan: EvictionPlan,
-) {
+) -> Result<(), Verdict> {
     let EvictionPlan { mut statement, victims } = plan;
+    statement.pipeline_all_allocated(&mut session.cluster, job);
+    session.conclude(statement)?;
     let now = session.now.0;
     for victim in victims {
         let Some(of) = session.cluster.task(victim).membership.job else { continue };
         pool.forget(of);
         session.cluster.job_mut(of).evictions.note(now);
     }
-    statement.pipeline_all_allocated(&mut session.cluster, job);
-    statement.commit(&mut session.cluster, &mut session.outcome.0);
     let verdict = explain::waiting(session, job);
     session.judge(job, verdict);
+    Ok(())
 }

@@ -2,10 +2,10 @@
 
 use bevy_ecs::entity::Entity;
 
-use crate::place::{PendingTasks, Session};
+use crate::place::{PendingTasks, Session, first_tasks};
 use crate::policy::Evictor;
 use crate::resource::{Dim, ResourceVec};
-use crate::world::ClassId;
+use crate::world::{COVERED, ClassId};
 
 use super::action::EvictAction;
 
@@ -36,13 +36,14 @@ impl Shortage {
     ) -> Self {
         let item = session.cluster.job(job);
         let has = item.counts().ready() + item.counts().pipelined();
+        let of_sets = item.progress(&COVERED).map_or(0, |progress| progress.of(None).lacks);
         let open: Vec<Entity> = pending.open_tasks().collect();
-        let missing = item.spec.min_available.saturating_sub(has).max(1) as usize;
+        let missing = item.spec.min_available.saturating_sub(has).max(of_sets).max(1) as usize;
         let requests: Vec<ResourceVec> =
             open.iter().map(|&task| session.cluster.task(task).whole_request()).collect();
         let mut sum = ResourceVec::default();
-        for request in requests.iter().take(missing) {
-            sum.add(request);
+        for task in first_tasks(session, job, open.iter().copied(), missing) {
+            sum.add(&session.cluster.task(task).request.amounts);
         }
         let mut classes = Vec::new();
         for &task in &open {

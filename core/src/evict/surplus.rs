@@ -6,7 +6,7 @@
 
 use bevy_ecs::entity::Entity;
 
-use crate::world::{Cluster, JobReadOnlyItem, READY, Role};
+use crate::world::{Cluster, JobReadOnlyItem, READY, Role, TreeSpare};
 
 /// Is the gang harmed?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +53,7 @@ pub(super) fn is_surplus(job: &JobReadOnlyItem<'_, '_>, tasks: &[GangTask]) -> b
 }
 
 /// What a job can do without.
-struct SpareTasks {
+struct SpareTasks<'a> {
     /// Tasks; `None` if it is below its minimum.
     job: Option<u32>,
     /// Tasks of each role; empty where roles do not count.
@@ -61,6 +61,8 @@ struct SpareTasks {
     groups: Vec<SpareGroup>,
     /// Whole sub-groups of each policy beyond those it needs; `None` where it needs none.
     policies: Vec<Option<u32>>,
+    /// Where sub-groups form a tree.
+    sets: Option<TreeSpare<'a>>,
 }
 
 /// A sub-group.
@@ -70,8 +72,8 @@ struct SpareGroup {
     spare: Option<u32>,
 }
 
-impl SpareTasks {
-    fn of(job: &JobReadOnlyItem<'_, '_>) -> Self {
+impl<'a> SpareTasks<'a> {
+    fn of(job: &JobReadOnlyItem<'a, '_>) -> Self {
         let counts = job.counts();
         let enforced = job.spec.min_available >= counts.role_minimum();
         let spare = |role: &Role| role.count(&READY).saturating_sub(role.min);
@@ -93,9 +95,10 @@ impl SpareTasks {
             needed.map(|min| whole(at).saturating_sub(min))
         });
         Self {
-            job: counts.ready().checked_sub(job.spec.min_available),
+            job: counts.ready().checked_sub(job.spec.min_available).filter(|_| job.is_tree_whole()),
             roles: if enforced { counts.roles.iter().map(spare).collect() } else { Vec::new() },
             policies: policies.collect(),
+            sets: job.spare(),
             groups,
         }
     }
@@ -105,6 +108,11 @@ impl SpareTasks {
         let role = self.roles.get(usize::from(task.role)).copied();
         let group = task.subgroup.map(usize::from);
         if job == 0 || role == Some(0) || group.is_some_and(|at| !self.can_lose(at)) {
+            return Harm::Whole;
+        }
+        if let (Some(sets), Some(subgroup)) = (&mut self.sets, task.subgroup)
+            && !sets.take(subgroup)
+        {
             return Harm::Whole;
         }
         self.job = Some(job - 1);

@@ -12,11 +12,12 @@ use std::cmp::Reverse;
 use bevy_ecs::entity::Entity;
 
 use super::Session;
+use super::pending::first_tasks;
 use super::reach::Rows;
 use crate::class::Class;
 use crate::kernel::slots::{Slots, count, slots};
-use crate::policy::Unit;
-use crate::resource::{Dim, Lanes, ResourceVec};
+use crate::policy::{Unit, UnitAsks};
+use crate::resource::{Dim, Lanes};
 use crate::world::{ClassId, JobReadOnlyItem, NodeColumns, READY, TaskStatus};
 
 /// Tasks of one class that wait for a place.
@@ -34,8 +35,8 @@ pub(super) struct Want {
 pub(super) struct DomainNeed {
     /// By class, in the order they are to be placed.
     pub(super) wants: Vec<Want>,
-    /// What all of them ask for together.
-    pub(super) asks: ResourceVec,
+    /// What they ask for together.
+    pub(super) asks: UnitAsks,
     /// What the least of them ask for, in the hot lanes.
     least: Lanes,
     /// Tasks that must find a place, of whatever class.
@@ -50,7 +51,7 @@ impl DomainNeed {
         subgroup: Option<u16>,
         tasks: impl IntoIterator<Item = Entity>,
     ) -> Self {
-        let mut need = Self::default();
+        let (mut need, mut waiting) = (Self::default(), Vec::new());
         for task in tasks {
             let task = session.cluster.task(task);
             // Room held for a task is its own: it is no need for more.
@@ -58,13 +59,18 @@ impl DomainNeed {
                 continue;
             }
             let class = task.membership.class;
-            need.asks.add(&session.classes.get(class).request);
+            need.asks.all.add(&session.classes.get(class).request);
+            waiting.push(task.entity);
             match need.wants.iter_mut().find(|want| want.class == class) {
                 Some(want) => want.tasks += 1,
                 None => need.wants.push(Want { class, tasks: 1, least: 0 }),
             }
         }
         need.set_least(session, fewest(session, job, subgroup));
+        for task in first_tasks(session, job, waiting.into_iter(), need.fewest.max(1) as usize) {
+            let class = session.cluster.task(task).membership.class;
+            need.asks.first.add(&session.classes.get(class).request);
+        }
         need
     }
 
@@ -113,6 +119,9 @@ pub(super) fn lacks(
     subgroup: Option<u16>,
 ) -> u32 {
     let Some(at) = subgroup else { return session.policies.job_lacks(job) };
+    if let Some(progress) = job.progress(&READY) {
+        return progress.of(subgroup).lacks;
+    }
     let group = &job.counts().subgroups[usize::from(at)];
     let size = job.spec.subgroups[usize::from(group.policy)].size;
     size.saturating_sub(group.count(&READY))

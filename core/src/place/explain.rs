@@ -8,6 +8,7 @@ use bevy_ecs::entity::Entity;
 
 use super::Session;
 use super::pending::{PendingTasks, TaskSet};
+use crate::delta::GroupTree;
 use crate::place::{Bounds, Reach, Shortfall, place_job};
 use crate::resource::{Dim, ResourceVec};
 use crate::statement::{Checkpoint, Statement};
@@ -65,6 +66,9 @@ pub(crate) fn shortfall(
     shortfall: &Shortfall,
     lacks: &Lacks,
 ) -> Verdict {
+    if let Some(unknown) = topology::unknown(session, job) {
+        return unknown;
+    }
     if wants_topology(session, job) && !is_refused(shortfall) {
         let pending = PendingTasks::of(session, job, TaskSet::Requesting);
         return match anywhere(session, job, &pending) {
@@ -94,6 +98,9 @@ fn plain_shortfall(
         return refusal(session, job, (*class, objection), shortfall.placed, lacks);
     }
     let Some(&class) = shortfall.classes.first() else {
+        if let Some(verdict) = &lacks.unready {
+            return verdict.clone();
+        }
         let message = format!("{} pods found a place, not enough for the gang", shortfall.placed);
         return Verdict::new(Reason::NotEnoughResources, message);
     };
@@ -128,23 +135,34 @@ pub(crate) struct Lacks {
     nodes: LackCounts,
     /// Would one of them take one more?
     room: bool,
+    /// What plugins say beside that, where nodes are barred.
+    remarks: Vec<String>,
+    /// Why the job may not be bound, where all that was tried has a place.
+    unready: Option<Verdict>,
 }
 
 /// What the nodes lack for the class that failed first, or that its queue refused. To be asked while
 /// what was placed still has its places: they may be what is in the way.
-pub(crate) fn lacks(session: &mut Session<'_, '_>, shortfall: &Shortfall) -> Lacks {
+pub(crate) fn lacks(session: &mut Session<'_, '_>, job: Entity, shortfall: &Shortfall) -> Lacks {
     let refused = shortfall.objection.as_ref().map(|(class, _)| *class);
     let Some(class) = shortfall.classes.first().copied().or(refused) else {
-        return Lacks::default();
+        let unready = session.policies.unready(&session.cluster, &session.cluster.job(job));
+        return Lacks { unready, ..Lacks::default() };
     };
     let ranking = session.ranking(class);
     let (nodes, room) = (tally_bars(ranking.exclusions()), ranking.best().is_some());
-    Lacks { dims: short_dims(session, class), nodes, room }
+    let remarks = session.policies.remarks(session.classes.get(class));
+    Lacks { dims: short_dims(session, class), nodes, room, remarks, unready: None }
 }
 
 fn wants_topology(session: &Session<'_, '_>, job: Entity) -> bool {
     let spec = session.cluster.job(job).spec;
-    spec.topology.is_some() || spec.subgroups.iter().any(|policy| policy.topology.is_some())
+    let by_levels = |tree: &GroupTree| {
+        tree.levels.is_some() || tree.subgroups.iter().any(|node| node.levels.is_some())
+    };
+    spec.topology.is_some()
+        || spec.subgroups.iter().any(|policy| policy.topology.is_some())
+        || spec.tree.as_deref().is_some_and(by_levels)
 }
 
 /// What the job fails on if topology does not matter; `None` if nothing. Leaves no trace.
@@ -158,7 +176,7 @@ fn anywhere(
     let outcome = match reach {
         Reach::Ready | Reach::Covered => None,
         Reach::Short(short) => {
-            let lacks = lacks(session, &short);
+            let lacks = lacks(session, job, &short);
             Some((short, lacks))
         }
     };
@@ -180,7 +198,10 @@ fn class_shortfall(
             return Verdict::new(Reason::NoNodeMatches, trouble);
         }
         let after = if placed == 0 { String::new() } else { format!(" after {placed} pods") };
-        let message = format!("none of {} nodes matches{after}: {}", nodes.all, nodes.text);
+        let mut message = format!("none of {} nodes matches{after}: {}", nodes.all, nodes.text);
+        if !lacks.remarks.is_empty() {
+            message = format!("{message} ({})", lacks.remarks.join("; "));
+        }
         return Verdict::new(Reason::NoNodeMatches, message);
     }
     let needed = needed(session, job, class);

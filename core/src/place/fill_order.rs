@@ -14,6 +14,7 @@ use bevy_ecs::entity::Entity;
 use super::Session;
 use super::domain_order::{DomainNeed, Want, bring_up_to_date, is_inside, room_for};
 use super::reach::Rows;
+use crate::ids::Name;
 use crate::kernel::fit::Fit;
 use crate::policy::{Arrangement, Unit};
 use crate::ranking::Ranking;
@@ -52,14 +53,15 @@ impl FillOrder {
         rows: Rows<'_>,
     ) -> Vec<Vec<u32>> {
         let unit = Unit { job: &session.cluster.job(job), subgroup };
-        let domain = rows.and_then(|rows| smallest_around(&session.cluster, rows));
-        if rows.is_some() && domain.is_none() {
+        let topology = unit.levels_around().map(|levels| &levels.topology);
+        let domain = rows.and_then(|rows| smallest_around(&session.cluster, rows, topology));
+        if rows.is_some() && domain.is_none() && topology.is_none() {
             return Vec::new();
         }
         if session.policies.inner_domains(&session.cluster, unit, domain).is_empty() {
             return Vec::new();
         }
-        let surplus = session.policies.job_ready(unit.job);
+        let surplus = session.policies.job_ready(&session.cluster, unit.job);
         let need = DomainNeed::of(session, job, subgroup, tasks);
         let Some(&want) = need.wants.iter().max_by_key(|want| (want.tasks, Reverse(want.class)))
         else {
@@ -131,12 +133,19 @@ fn best_arranged(
     ranking.best_with(rows, &more)
 }
 
-/// The smallest domain that contains all these rows.
-fn smallest_around(cluster: &Cluster<'_, '_>, rows: &[u32]) -> Option<Entity> {
+/// The smallest domain that contains all these rows: of a topology by labels, or of those objects name.
+fn smallest_around(
+    cluster: &Cluster<'_, '_>,
+    rows: &[u32],
+    topology: Option<&Name>,
+) -> Option<Entity> {
     let first = cluster.columns().entities[*rows.first()? as usize];
     let contains = |domain: &Entity| {
-        let inner = &cluster.domain(*domain).spot.rows;
-        inner.len() >= rows.len() && rows.iter().all(|row| inner.binary_search(row).is_ok())
+        let domain = cluster.domain(*domain);
+        let inner = &domain.spot.rows;
+        domain.spec.level.as_ref().map(|level| &level.topology) == topology
+            && inner.len() >= rows.len()
+            && rows.iter().all(|row| inner.binary_search(row).is_ok())
     };
     cluster.node(first).domains.0.iter().copied().find(contains)
 }

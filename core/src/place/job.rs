@@ -11,6 +11,7 @@ use super::pending::{Leftover, PendingTasks};
 use super::reach::{Bounds, Enough, PlaceScope, Reach, Rows, Shortfall, enough, served};
 use super::session::Session;
 use super::tasks::place_tasks;
+use super::tree::place_set;
 use crate::policy::{Purpose, SearchSpace, Unit};
 use crate::statement::{Plan, Statement};
 
@@ -23,6 +24,9 @@ pub(crate) fn place_job(
     bounds: Bounds,
 ) -> Reach {
     let space = search_space(session, job, None, bounds);
+    // One of KAI's gets room held for what it lacks, and grows by a pod at a time.
+    let grows_in_steps = session.cluster.job(job).spec.tree.is_some();
+    let enough = if grows_in_steps { Enough::Step } else { Enough::Ready };
     try_domains(
         session,
         statement,
@@ -31,13 +35,7 @@ pub(crate) fn place_job(
         None,
         pending,
         |session, statement, pending, rows| {
-            place_subgroups(
-                session,
-                statement,
-                job,
-                pending,
-                PlaceScope { rows, bounds, enough: Enough::Ready },
-            )
+            place_subgroups(session, statement, job, pending, PlaceScope { rows, bounds, enough })
         },
     )
 }
@@ -54,7 +52,7 @@ pub(crate) fn place_minimum(
     place_subgroups(session, statement, job, pending, scope)
 }
 
-fn search_space(
+pub(super) fn search_space(
     session: &Session<'_, '_>,
     job: Entity,
     subgroup: Option<u16>,
@@ -70,7 +68,7 @@ fn search_space(
 /// Tries the domains of a group on a checkpoint, the best first, and keeps the first plan by which the
 /// unit can start; if it can start in none, the first by which it can wait for room. The first group
 /// that has a plan decides. Without a search space there is nothing to choose.
-fn try_domains<S: Leftover>(
+pub(super) fn try_domains<S: Leftover>(
     session: &mut Session<'_, '_>,
     statement: &mut Statement,
     unit: (Entity, Option<u16>),
@@ -135,6 +133,13 @@ fn place_subgroups(
     pending: &mut PendingTasks,
     scope: PlaceScope<'_>,
 ) -> Reach {
+    if session.cluster.job(job).tree().is_some() {
+        let short = match place_set(session, statement, job, None, pending, scope) {
+            Reach::Short(short) => short,
+            Reach::Ready | Reach::Covered => Shortfall::default(),
+        };
+        return outcome(session, job, short);
+    }
     let before = statement.checkpoint();
     let mut short = Shortfall::default();
     let mut order = PartOrder::of(session, job, pending);
@@ -168,8 +173,13 @@ fn place_subgroups(
             return reach;
         }
     }
+    outcome(session, job, short)
+}
+
+/// How far a job has come when all was tried, and what it failed on, if on anything.
+fn outcome(session: &Session<'_, '_>, job: Entity, short: Shortfall) -> Reach {
     let item = session.cluster.job(job);
-    match session.policies.job_ready(&item) {
+    match session.policies.job_ready(&session.cluster, &item) {
         // Nothing of the surplus found a place: the job goes on as it is, and says why.
         true if !short.is_empty() => Reach::Short(short),
         true => Reach::Ready,

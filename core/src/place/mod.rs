@@ -10,6 +10,7 @@ mod pending;
 mod part_order;
 mod reach;
 mod job;
+mod tree;
 mod domain_order;
 mod tasks;
 mod fill_order;
@@ -19,7 +20,7 @@ pub(crate) mod explain;
 
 pub(crate) use job::{inside, place_job, place_minimum};
 pub(crate) use part_order::PartOrder;
-pub(crate) use pending::{PendingPart, PendingTasks, TaskSet};
+pub(crate) use pending::{PendingPart, PendingTasks, TaskSet, first_tasks};
 pub(crate) use reach::{Bounds, Reach, Rows, Shortfall, is_served};
 pub(crate) use session::{Admission, Alarm, Now, Outcome, Refused, Session, Settings, Stopwatch};
 pub(crate) use tasks::place_one_task;

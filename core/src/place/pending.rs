@@ -11,7 +11,7 @@ use bevy_ecs::entity::Entity;
 use super::Session;
 use crate::delta::PreemptionPolicy;
 use crate::policy::Unit;
-use crate::world::{JobReadOnlyItem, READY, TaskReadOnlyItem, TaskStatus};
+use crate::world::{COVERED, JobReadOnlyItem, READY, TaskReadOnlyItem, TaskStatus};
 
 /// Which tasks an action looks after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,10 +204,52 @@ impl PendingTasks {
         self.parts.into_iter()
     }
 
+    /// Takes the parts of some sub-groups out.
+    pub(super) fn take(&mut self, inside: impl Fn(u16) -> bool) -> Self {
+        let all = std::mem::take(&mut self.parts);
+        let (taken, left) = all.into_iter().partition(|part| part.subgroup.is_some_and(&inside));
+        self.parts = left;
+        Self { parts: taken }
+    }
+
+    /// Puts parts back that were taken out.
+    pub(super) fn put_back(&mut self, parts: Self) {
+        self.parts.extend(parts.parts);
+    }
+
+    /// Takes all tasks off the parts.
+    pub(super) fn drop_tasks(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.skip(part.left_count()));
+    }
+
     /// Nothing left?
     pub(crate) fn is_done(&self) -> bool {
         self.parts.iter().all(PendingPart::is_done)
     }
+}
+
+/// So many tasks that are placed first: where sub-groups form a tree, what each of them lacks goes before
+/// what others have beyond.
+pub(crate) fn first_tasks(
+    session: &Session<'_, '_>,
+    job: Entity,
+    tasks: impl Iterator<Item = Entity>,
+    count: usize,
+) -> Vec<Entity> {
+    let Some(progress) = session.cluster.job(job).progress(&COVERED) else {
+        return tasks.take(count).collect();
+    };
+    let mut lacks: BTreeMap<Option<u16>, u32> = BTreeMap::new();
+    let (mut first, beyond): (Vec<Entity>, Vec<Entity>) = tasks.partition(|&task| {
+        let subgroup = session.cluster.task(task).membership.subgroup;
+        let lacks = lacks.entry(subgroup).or_insert_with(|| progress.of(subgroup).lacks);
+        let lacking = *lacks > 0;
+        *lacks = lacks.saturating_sub(1);
+        lacking
+    });
+    first.extend(beyond);
+    first.truncate(count);
+    first
 }
 
 /// Sorts tasks into parts: those without sub-group first, then sub-groups in the order plugins give,
@@ -283,6 +325,7 @@ fn tasks_of<'a>(
     // A gang that cannot reach its minimum without best-effort members places them with the rest:
     // counting them before they have a place would bind a gang that is not whole. A turn of their
     // own could not complete the gang, and would put its own failure over what is in the way.
+    let in_tree = job.tree().is_some();
     let mixed = others > 0 && others < job.spec.min_available as usize;
     members.iter().map(|&task| session.cluster.task(task)).filter(move |task| {
         let status = task.status().0;
@@ -293,6 +336,8 @@ fn tasks_of<'a>(
             TaskSet::BestEffort => task.traits.best_effort && !mixed,
             TaskSet::All => true,
         };
-        open && ours && !task.traits.gated
+        // Where sub-groups form a tree, who belongs to none has no place.
+        let lost = in_tree && task.membership.subgroup.is_none();
+        open && ours && !task.traits.gated && !lost
     })
 }

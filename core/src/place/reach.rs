@@ -4,7 +4,7 @@ use bevy_ecs::entity::Entity;
 
 use super::session::Session;
 use crate::verdict::Verdict;
-use crate::world::{ClassId, READY, TaskStatus};
+use crate::world::{COVERED, ClassId, READY, TaskStatus};
 
 /// How far a placement got.
 #[derive(Clone, Debug)]
@@ -61,6 +61,9 @@ pub(crate) enum Enough {
     Ready,
     /// As soon as free and held room cover its minimum: nobody makes way for its surplus.
     Covered,
+    /// When it may be bound; or when free and held room cover its minimum, as soon as all that was held
+    /// has been looked at: room is held for no more than the minimum.
+    Step,
 }
 
 /// Where, how strictly and how far a job is placed.
@@ -77,7 +80,7 @@ pub(crate) type Rows<'a> = Option<&'a [u32]>;
 /// How far it got, if that is far enough to stop.
 pub(super) fn enough(scope: PlaceScope<'_>, reach: Option<Reach>) -> Option<Reach> {
     reach.filter(|reach| match scope.enough {
-        Enough::Ready => matches!(reach, Reach::Ready),
+        Enough::Ready | Enough::Step => matches!(reach, Reach::Ready),
         Enough::Covered => !matches!(reach, Reach::Short(_)),
     })
 }
@@ -95,7 +98,16 @@ pub(super) fn served(
 ) -> Option<Reach> {
     let item = session.cluster.job(job);
     let (ready, covered) = match subgroup {
-        None => (session.policies.job_ready(&item), session.policies.job_pipelined(&item)),
+        None => (
+            session.policies.job_ready(&session.cluster, &item),
+            session.policies.job_pipelined(&item),
+        ),
+        Some(_) if item.tree().is_some() => {
+            let whole = |statuses: &[TaskStatus]| {
+                item.progress(statuses).is_some_and(|progress| progress.of(subgroup).is_whole())
+            };
+            (whole(&READY), whole(&COVERED))
+        }
         Some(at) => {
             let group = &item.counts().subgroups[usize::from(at)];
             let size = item.spec.subgroups[usize::from(group.policy)].size;

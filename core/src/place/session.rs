@@ -12,6 +12,7 @@ use crate::ids::TimeMs;
 use crate::intent::CycleOutcome;
 use crate::policy::{Evictions, Policies, SchedulerConfig};
 use crate::ranking::{Ranking, Rankings, Rules};
+use crate::statement::Statement;
 use crate::verdict::Verdict;
 use crate::world::{
     ClassId, Cluster, ClusterFacts, JobVerdict, LastTransaction, Names, Quotas, SetAside, Symbols,
@@ -84,6 +85,11 @@ impl Session<'_, '_> {
             (Some(first), Some(time)) => Some(first.min(time)),
             (alarm, time) => alarm.or(time),
         };
+    }
+
+    /// Makes a transaction so, unless a plugin objects to places it takes: then it is undone.
+    pub(crate) fn conclude(&mut self, statement: Statement) -> Result<(), Verdict> {
+        statement.conclude(&mut self.cluster, &self.policies, &mut self.outcome.0)
     }
 
     /// Writes why a job waits, if that is news.

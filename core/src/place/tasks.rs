@@ -27,8 +27,14 @@ pub(super) fn place_tasks(
     let mut late = Late::default();
     let mut fill_order = FillOrder::of(session, (job, part.subgroup), part.left(), scope.rows);
     let mut bulk = BulkPlacer::default();
-    let anywhere = fill_order.is_free() && scope.rows.is_none() && scope.enough == Enough::Ready;
+    let anywhere = fill_order.is_free() && scope.rows.is_none() && scope.enough != Enough::Covered;
     loop {
+        if scope.enough == Enough::Step
+            && !holds_room(session, part)
+            && let Some(Reach::Covered) = served(session, job, part.subgroup)
+        {
+            return Reach::Covered;
+        }
         if anywhere && short.is_empty() {
             let placed = bulk.place(session, statement, job, part);
             short.placed += placed;
@@ -75,6 +81,12 @@ pub(super) fn place_tasks(
         Some(reach) if short.is_empty() || short.placed > 0 => reach,
         _ => Reach::Short(short),
     }
+}
+
+/// Is room held for the next task of a part?
+fn holds_room(session: &Session<'_, '_>, part: &PendingPart) -> bool {
+    let next = part.ahead().first();
+    next.is_some_and(|&task| session.cluster.task(task).status().0 == TaskStatus::Pipelined)
 }
 
 /// Tasks with rules about other pods that found no place: they may find one once others of the gang

@@ -67,11 +67,18 @@ impl PluginConfig {
     }
 
     /// Does the flag mean anything to the plugin as it is configured? Some only count with
-    /// `enableHierarchy`.
+    /// `enableHierarchy`, some only with an argument.
     pub fn minds(&self, gate: Gate) -> bool {
         let counts =
             !self.spec.with_hierarchy.contains(&gate) || self.gates.is_open(Gate::Hierarchy);
-        self.spec.has_gate(gate) && counts
+        self.spec.has_gate(gate) && counts && self.is_equipped(gate)
+    }
+
+    /// Has it the arguments without which it takes no part in what the flag switches?
+    pub fn is_equipped(&self, gate: Gate) -> bool {
+        let needs = self.spec.with_argument.iter().filter(|(of, _)| *of == gate);
+        let mut given = needs.map(|(_, key)| !self.values().text(key).is_empty()).peekable();
+        given.peek().is_none() || given.any(|given| given)
     }
 
     /// Does it take part in what the flag switches?

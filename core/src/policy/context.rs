@@ -6,12 +6,13 @@ use bevy_ecs::entity::Entity;
 use glam::I64Vec2;
 
 use crate::class::Class;
-use crate::delta::TopologyWish;
+use crate::delta::{LevelWish, TopologyWish};
 use crate::ids::{Name, TimeMs};
-use crate::resource::ResourceNames;
+use crate::resource::{ResourceNames, ResourceVec};
 use crate::verdict::Verdict;
 use crate::world::{
-    Cluster, ClusterFacts, JobReadOnlyItem, NodeColumns, NodeFlags, Quotas, Symbols, TaskStatus,
+    COVERED, Cluster, ClusterFacts, JobReadOnlyItem, NodeColumns, NodeFlags, Progress, Quotas,
+    SubGroup, Symbols, TaskReadOnlyItem, TaskStatus,
 };
 
 /// A class of tasks and the nodes it is held against.
@@ -60,6 +61,26 @@ impl ScoreScale {
     pub fn second(self) -> i64 {
         self.0.y
     }
+}
+
+/// What a cycle begins with, beside the cluster.
+#[derive(Clone, Copy, Debug)]
+pub struct CycleScene<'a> {
+    /// Names of resources.
+    pub names: &'a ResourceNames,
+    /// Texts behind symbols.
+    pub symbols: &'a Symbols,
+    /// When it is.
+    pub now: TimeMs,
+}
+
+/// What a transaction comes to for those who hear of places.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shifts {
+    /// Tasks that leave, or give up room held for them, each with the node.
+    pub left: Vec<(Entity, Entity)>,
+    /// Tasks that take a place, or room that is held for them, each with the node.
+    pub taken: Vec<(Entity, Entity)>,
 }
 
 /// Zones of lent nodes at some time.
@@ -129,6 +150,15 @@ pub enum Purpose {
     Evict,
 }
 
+/// What the waiting tasks of a job or sub-group ask for together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnitAsks {
+    /// All of them.
+    pub all: ResourceVec,
+    /// Those that are placed first: as many as it lacks, at least one.
+    pub first: ResourceVec,
+}
+
 /// Where a job may be placed: groups of domains in order of preference; the first group in which any
 /// domain holds the job decides, and within it the best domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,6 +187,44 @@ impl<'a> Unit<'a> {
         spec.subgroups[usize::from(policy)].topology.as_ref()
     }
 
+    /// Within which levels of a topology its tasks go, by a wish of its own.
+    pub fn levels(self) -> Option<&'a LevelWish> {
+        let tree = self.job.spec.tree.as_deref()?;
+        let Some(at) = self.subgroup else { return tree.levels.as_ref() };
+        tree.subgroups.get(usize::from(at))?.levels.as_ref()
+    }
+
+    /// The same by a wish of its own, or else of the closest set it is in, or of the job.
+    pub fn levels_around(self) -> Option<&'a LevelWish> {
+        let mut unit = self;
+        loop {
+            let levels = unit.levels();
+            let (None, Some(at)) = (levels, unit.subgroup) else { return levels };
+            let parent = self.job.tree().and_then(|tree| tree.parent(usize::from(at)));
+            unit.subgroup = parent.map(|parent| parent as u16);
+        }
+    }
+
+    /// What a sub-group has of what makes it whole, counting tasks with a place or with room held; none
+    /// for a job without sub-groups.
+    pub fn progress(self) -> Option<Progress> {
+        let count = |group: &SubGroup| group.count(&COVERED);
+        if let Some(progress) = self.job.progress_of(count) {
+            return Some(progress.of(self.subgroup));
+        }
+        let group = &self.job.counts().subgroups[usize::from(self.subgroup?)];
+        let needs = self.job.spec.subgroups[usize::from(group.policy)].size;
+        let has = count(group);
+        Some(Progress { has, needs, lacks: needs.saturating_sub(has) })
+    }
+
+    /// Does a task of the job belong to it?
+    pub fn has(self, task: &TaskReadOnlyItem<'_, '_>) -> bool {
+        let Some(own) = self.subgroup else { return true };
+        let Some(subgroup) = task.membership.subgroup else { return false };
+        subgroup == own || self.job.tree().is_some_and(|tree| tree.is_within(subgroup, Some(own)))
+    }
+
     /// Nodes its tasks have places on, or room held on: one entry for each task, in no particular
     /// order.
     pub fn seats(self, cluster: &Cluster<'_, '_>) -> Vec<Entity> {
@@ -166,7 +234,7 @@ impl<'a> Unit<'a> {
         let placed = self.job.members.0.iter().filter_map(|&task| {
             let task = cluster.task(task);
             let (status, node) = task.status();
-            let ours = self.subgroup.is_none() || task.membership.subgroup == self.subgroup;
+            let ours = self.has(&task);
             let counts = status.is_allocated() || status == TaskStatus::Pipelined;
             node.filter(|_| ours && counts)
         });

@@ -7,13 +7,15 @@
 use bevy_ecs::entity::Entity;
 
 use super::context::{
-    AdmissionContext, Admittance, LentZones, Pairing, Purpose, ScoreScale, SearchSpace, Unit, Vote,
+    AdmissionContext, Admittance, CycleScene, LentZones, Pairing, Purpose, ScoreScale, SearchSpace,
+    Unit, UnitAsks, Vote,
 };
 use super::evict::{Ballot, Evictor, Proposal};
 use super::plugin::Plugin;
 use super::queues::{Claims, Portion};
 use crate::class::Class;
 use crate::ids::TimeMs;
+use crate::intent::Consultation;
 use crate::interpod::{InterPodFilters, InterPodScores};
 use crate::resource::{ResourceNames, ResourceVec};
 use crate::verdict::Verdict;
@@ -30,6 +32,41 @@ pub trait FilterPlugin: Plugin {
     fn interpod_filters(&self) -> InterPodFilters {
         InterPodFilters::default()
     }
+
+    /// What it has to say to those who ask why nodes are barred for the class, beyond their number.
+    fn remark(&self, _class: &Class) -> Option<String> {
+        None
+    }
+}
+
+/// Hears when a cycle begins and ends. It is for a plugin whose answers rest on more than the cluster:
+/// what it said in one cycle is not kept for the next, and every ranking and every proof is made anew.
+/// Within a cycle the same question gets the same answer from it as from any other.
+pub trait CyclePlugin: Plugin {
+    /// A cycle begins: what happened is known, and nothing is decided yet.
+    fn cycle_begins(&self, cluster: &Cluster<'_, '_>, scene: &CycleScene<'_>);
+
+    /// It has ended.
+    fn cycle_ends(&self) -> Consultation {
+        Consultation::default()
+    }
+}
+
+/// Hears which jobs are admitted. Everybody is told.
+pub trait JobEnqueuedPlugin: Plugin {
+    /// The job is about to be admitted.
+    fn job_enqueued(&self, cluster: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>);
+}
+
+/// Hears who gets a place and who loses one, when that is decided and not while it is tried. The first
+/// objection undoes the whole transaction.
+pub trait PlacementPlugin: Plugin {
+    /// Tasks leave their nodes, or room held for them is given up: each with the node.
+    fn left(&self, _cluster: &Cluster<'_, '_>, _tasks: &[(Entity, Entity)]) {}
+
+    /// Tasks take places, or room that is held for them: each with the node. Who objects has forgotten
+    /// all of them.
+    fn placed(&self, cluster: &Cluster<'_, '_>, tasks: &[(Entity, Entity)]) -> Result<(), Verdict>;
 }
 
 /// Says at which hours lent nodes may be used. The first plugin that has the trait counts.
@@ -101,13 +138,13 @@ pub trait SearchSpacePlugin: Plugin {
 
 /// Scores domains for a job or sub-group. Scores of all plugins add up.
 pub trait DomainScorePlugin: Plugin {
-    /// How good the domain is for the job or sub-group; the highest sum is tried first. `asks` is
-    /// what all of its waiting tasks ask for together. Asked before any of them is placed there.
+    /// How good the domain is for the job or sub-group; the highest sum is tried first. Asked before any
+    /// of its waiting tasks is placed there.
     fn domain_score(
         &self,
         cluster: &Cluster<'_, '_>,
         unit: Unit<'_>,
-        asks: &ResourceVec,
+        asks: &UnitAsks,
         domain: Entity,
     ) -> i64;
 }
@@ -201,7 +238,16 @@ pub trait JobValidPlugin: Plugin {
 /// Says when what was placed may be bound. All plugins must agree.
 pub trait JobReadyPlugin: Plugin {
     /// May what was placed be bound?
-    fn job_ready(&self, job: &JobReadOnlyItem<'_, '_>) -> bool;
+    fn job_ready(&self, cluster: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> bool;
+
+    /// Why it may not, where more is to be said than how many tasks have a place.
+    fn unready(
+        &self,
+        _cluster: &Cluster<'_, '_>,
+        _job: &JobReadOnlyItem<'_, '_>,
+    ) -> Option<Verdict> {
+        None
+    }
 
     /// How many more tasks must have a place, at least, before it may be ready.
     fn job_lacks(&self, _job: &JobReadOnlyItem<'_, '_>) -> u32 {

@@ -26,8 +26,8 @@ pub use crate::kernel::ratio::SCORE_SCALE;
 pub use bevy_ecs::entity::Entity;
 pub use config::{Clock, PluginConfig, SchedulerConfig};
 pub use context::{
-    AdmissionContext, Admittance, Evictions, LentZones, Pairing, Purpose, ScoreScale, SearchSpace,
-    Unit, Vote,
+    AdmissionContext, Admittance, CycleScene, Evictions, LentZones, Pairing, Purpose, ScoreScale,
+    SearchSpace, Shifts, Unit, UnitAsks, Vote,
 };
 pub use evict::{Ballot, EvictPurpose, Evictor, Proposal};
 pub use extension::*;

@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use super::asked::PluginsAsked;
 use super::extension::{
-    AllocatablePlugin, ApportionPlugin, DeadlinePlugin, DomainPullPlugin, DomainScorePlugin,
-    FilterPlugin, GangVictimsPlugin, InnerDomainsPlugin, JobEnqueueablePlugin, JobOrderPlugin,
-    JobPipelinedPlugin, JobReadyPlugin, JobScorePlugin, JobStarvingPlugin, JobValidPlugin,
-    LentZonesPlugin, OverusedPlugin, PreemptablePlugin, PreemptivePlugin, QueueOrderPlugin,
-    ReclaimablePlugin, ScorePlugin, SearchSpacePlugin, SubGroupOrderPlugin, TaskOrderPlugin,
-    UnifiedEvictablePlugin, VictimGuardPlugin, VictimQueueOrderPlugin, VictimTasksPlugin,
+    AllocatablePlugin, ApportionPlugin, CyclePlugin, DeadlinePlugin, DomainPullPlugin,
+    DomainScorePlugin, FilterPlugin, GangVictimsPlugin, InnerDomainsPlugin, JobEnqueueablePlugin,
+    JobEnqueuedPlugin, JobOrderPlugin, JobPipelinedPlugin, JobReadyPlugin, JobScorePlugin,
+    JobStarvingPlugin, JobValidPlugin, LentZonesPlugin, OverusedPlugin, PlacementPlugin,
+    PreemptablePlugin, PreemptivePlugin, QueueOrderPlugin, ReclaimablePlugin, ScorePlugin,
+    SearchSpacePlugin, SubGroupOrderPlugin, TaskOrderPlugin, UnifiedEvictablePlugin,
+    VictimGuardPlugin, VictimQueueOrderPlugin, VictimTasksPlugin,
 };
 use crate::config::Gate;
 
@@ -85,6 +86,12 @@ macro_rules! __with_points {
             Preemptive: PreemptivePlugin, preemptive, Some(Gate::Preemptive);
             /// May the job be admitted?
             JobEnqueueable: JobEnqueueablePlugin, job_enqueueable, Some(Gate::JobEnqueued);
+            /// Who is told that a job is admitted?
+            JobEnqueued: JobEnqueuedPlugin, job_enqueued, Some(Gate::JobEnqueued);
+            /// Who is told of places that are taken and left?
+            Placement: PlacementPlugin, placement, None;
+            /// Who is told of the cycle itself?
+            Cycle: CyclePlugin, cycle, None;
         }
     };
 }
@@ -192,7 +199,7 @@ __with_points!(define);
 
 /// A set of points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Points(u32);
+pub struct Points(u64);
 
 impl Points {
     /// No point.
@@ -200,7 +207,7 @@ impl Points {
 
     /// One point.
     pub const fn of(point: Point) -> Self {
-        Self(1 << point as u32)
+        Self(1 << point as u64)
     }
 
     /// The points of both.
@@ -211,7 +218,7 @@ impl Points {
 
     /// Is the point among them?
     pub const fn contains(self, point: Point) -> bool {
-        self.0 & (1 << point as u32) != 0
+        self.0 & (1 << point as u64) != 0
     }
 
     /// The points, in order.

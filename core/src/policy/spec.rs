@@ -24,6 +24,9 @@ pub struct PluginSpec {
     pub extra_gates: &'static [Gate],
     /// Those of its flags that only count with `enableHierarchy: true`.
     pub with_hierarchy: &'static [Gate],
+    /// Those of its flags that only count where a text is given to an argument: to any of those listed
+    /// with the flag.
+    pub with_argument: &'static [(Gate, &'static str)],
     /// The arguments it takes.
     pub arguments: &'static [ArgumentSpec],
     /// What is wrong with its arguments beyond what their specs say of each.
@@ -149,6 +152,7 @@ impl PluginSpec {
             points: Points::NONE,
             extra_gates: &[],
             with_hierarchy: &[],
+            with_argument: &[],
             arguments: &[],
             check: |_| Ok(()),
             words: Words::NONE,

@@ -18,10 +18,12 @@ use crate::delta::{
     PodFacts, PodGroupFacts, PodSetFacts, QueueFacts,
 };
 use crate::ids::{ObjectKey, TimeMs};
+use crate::intent::Decision;
 use crate::resource::ResourceNames;
 use crate::scheduler::Scheduler;
 use crate::testing;
 pub(crate) use crate::testing::amounts;
+use crate::verdict::Reason;
 use crate::world::{Cluster, Directory, JobKey};
 
 /// A world in the making.
@@ -34,6 +36,19 @@ pub(crate) struct Bed {
 pub(crate) fn plugin(name: &str, arguments: Arguments) -> PluginConfig {
     let spec = Registry::standard().plugin(name).expect("a plugin of this version");
     PluginConfig { spec, gates: Gates::default(), arguments }
+}
+
+/// Plugins of KAI's without arguments, and the action `allocate`.
+pub(crate) fn kai(plugins: &[&str]) -> SchedulerConfig {
+    let registry = Registry::standard().speaking(Dialect::Kai);
+    let plugin = |name: &&str| {
+        let spec = registry.plugin(name).expect("a plugin of this version");
+        PluginConfig { spec, gates: Gates::default(), arguments: Arguments::default() }
+    };
+    let spec = registry.action("allocate").expect("an action of this version");
+    let action = ActionConfig { spec, arguments: Arguments::default() };
+    let tier = plugins.iter().map(plugin).collect();
+    SchedulerConfig { actions: vec![action], dialect: Dialect::Kai, ..config(tier, &[]) }
 }
 
 /// A plugin of its spec with these arguments.
@@ -226,6 +241,27 @@ impl Bed {
     pub(crate) fn decide(&mut self) -> usize {
         let now = self.tick();
         self.scheduler.run_cycle(now).decisions.len()
+    }
+
+    /// Runs a cycle and says what it decided: `Bind g-0 n`, in order.
+    pub(crate) fn decisions(&mut self) -> Vec<String> {
+        let now = self.tick();
+        let decided = self.scheduler.run_cycle(now).decisions;
+        assert_eq!(self.scheduler.audit(), Vec::<String>::new());
+        let say = |one: &Decision| format!("{:?} {} {}", one.op, one.pod.name, one.node);
+        let mut said: Vec<String> = decided.iter().map(say).collect();
+        said.sort();
+        said
+    }
+
+    /// Why a job waits.
+    pub(crate) fn why(&mut self, group: &str) -> String {
+        let jobs = self.scheduler.jobs();
+        let job = jobs.into_iter().find(|job| &*job.key.name == group);
+        job.map_or_else(String::new, |job| {
+            let reason = job.reason.map_or("", Reason::as_str);
+            format!("{reason}: {}", job.message.unwrap_or_default())
+        })
     }
 
     pub(crate) fn world(&self) -> &World {

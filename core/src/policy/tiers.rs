@@ -1,5 +1,6 @@
 //! How plugins combine: tiers in order, plugins of a tier in order, each point by its own rule.
 
+mod outside;
 mod victims;
 
 pub use victims::Moves;
@@ -14,7 +15,7 @@ use super::asked::PluginsAsked;
 use super::point::Lists;
 use super::{
     AdmissionContext, Admittance, Arrangement, Claims, LentZones, Pairing, Plugin, Point, Portion,
-    Purpose, QueueTable, SchedulerConfig, ScoreScale, SearchSpace, Unit, Vote, upwards,
+    Purpose, QueueTable, SchedulerConfig, ScoreScale, SearchSpace, Unit, UnitAsks, Vote, upwards,
 };
 use crate::class::Class;
 use crate::config::Gates;
@@ -306,8 +307,8 @@ impl Policies {
     }
 
     /// Readiness: all must agree.
-    pub fn job_ready(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
-        self.at.job_ready.iter().all(|policy| policy.job_ready(job))
+    pub fn job_ready(&self, cluster: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> bool {
+        self.at.job_ready.iter().all(|policy| policy.job_ready(cluster, job))
     }
 
     /// How many more tasks need a place before the job is ready: the largest number any plugin gives.
@@ -431,7 +432,7 @@ impl Policies {
         &self,
         cluster: &Cluster<'_, '_>,
         unit: Unit<'_>,
-        asks: &ResourceVec,
+        asks: &UnitAsks,
         domain: Entity,
     ) -> i64 {
         let plugins = self.at.domain_score.iter();

@@ -10,6 +10,7 @@ use rustc_hash::FxBuildHasher;
 use super::{LoggedOp, Statement, Why};
 use crate::ids::ObjectKey;
 use crate::intent::{CycleOutcome, Decision, DecisionOp, Intent, Ruling};
+use crate::policy::Shifts;
 use crate::reservation::Release;
 use crate::world::{Assumption, BulkKey, BulkPlace, Cluster, End, LastTransaction};
 
@@ -26,8 +27,18 @@ pub(super) fn commit(
         return;
     }
     let evicts = log.iter().any(|entry| matches!(entry.why, Why::Evicted(_)));
-    let mut places = HashMap::with_capacity_and_hasher(log.len(), FxBuildHasher);
-    let mut touched: Vec<Touched> = Vec::with_capacity(log.len());
+    let origin = CommitOrigin { action, evicts };
+    for task in touched(log) {
+        settle(cluster, outcome, origin, task);
+    }
+}
+
+/// The tasks of a transaction, in the order they were first touched.
+fn touched(log: impl IntoIterator<Item = LoggedOp>) -> Vec<Touched> {
+    let log = log.into_iter();
+    let count = log.size_hint().0;
+    let mut places = HashMap::with_capacity_and_hasher(count, FxBuildHasher);
+    let mut touched: Vec<Touched> = Vec::with_capacity(count);
     for LoggedOp { task, before, why, .. } in log {
         // The first entry of a task holds what was assumed before the transaction, the last one
         // why it stands as it does now.
@@ -39,10 +50,27 @@ pub(super) fn commit(
             Occupied(place) => touched[*place.get()].why = why,
         }
     }
-    let origin = CommitOrigin { action, evicts };
-    for task in touched {
-        settle(cluster, outcome, origin, task);
+    touched
+}
+
+/// Who leaves a place and who takes one, as things stand at the end of a transaction.
+pub(super) fn shifts(statement: &Statement, cluster: &Cluster<'_, '_>) -> Shifts {
+    use Assumption::{Allocated, Binding, Evicting, Pipelined};
+    let mut shifts = Shifts::default();
+    for Touched { task, before, .. } in touched(statement.log.iter().cloned()) {
+        let item = cluster.task(task);
+        let place = |assumption: Option<Assumption>| match assumption {
+            Some(Allocated(node) | Binding(node) | Pipelined(node)) => Some(node),
+            Some(Evicting) => None,
+            None => item.observed.node,
+        };
+        let (before, after) = (place(before), place(item.assumed.0));
+        if before != after {
+            shifts.left.extend(before.map(|node| (task, node)));
+            shifts.taken.extend(after.map(|node| (task, node)));
+        }
     }
+    shifts
 }
 
 /// The places of a transaction with the kind of each task, in the order they were taken; `None` if it did

@@ -10,8 +10,10 @@ use bevy_ecs::entity::Entity;
 
 use crate::ids::ObjectKey;
 use crate::intent::CycleOutcome;
+use crate::policy::{Point, Policies};
 use crate::reservation::Release;
 use crate::resource::ResourceVec;
+use crate::verdict::Verdict;
 use crate::world::{Assumption, BulkKey, BulkPlace, Cluster, LastTransaction, Pick, TaskStatus};
 
 #[cfg(test)]
@@ -219,6 +221,25 @@ impl Statement {
     /// state differs from before gives a decision and a call, in the order they were first touched.
     pub fn commit(self, cluster: &mut Cluster<'_, '_>, outcome: &mut CycleOutcome) {
         commit::commit(self, cluster, outcome);
+    }
+
+    /// Makes it so, unless a plugin that hears of placements objects: then everything is undone. To a
+    /// transaction that only gives up places nobody can object.
+    pub(crate) fn conclude(
+        self,
+        cluster: &mut Cluster<'_, '_>,
+        policies: &Policies,
+        outcome: &mut CycleOutcome,
+    ) -> Result<(), Verdict> {
+        if policies.is_asked(Point::Placement) {
+            let shifts = commit::shifts(&self, cluster);
+            if let Err(verdict) = policies.shifted(cluster, &shifts) {
+                self.discard(cluster);
+                return Err(verdict);
+            }
+        }
+        self.commit(cluster, outcome);
+        Ok(())
     }
 
     /// Notes places of tasks of one kind whose room is taken already; `asked` is what they ask for

@@ -21,12 +21,15 @@ pub struct Reads {
     pub load: bool,
     /// Whether the pod may use lent nodes.
     pub borrows: bool,
+    /// Which job, role or controller it belongs to.
+    pub kin: bool,
 }
 
 impl Reads {
-    /// All that any rule reads.
-    pub const ALL: Self =
-        Self { images: true, unasked: true, strategy: true, load: true, borrows: true };
+    /// All that rules read in common. Whose kin a pod is makes a class of each job, which is too dear to be
+    /// kept in case somebody asks.
+    pub const COMMON: Self =
+        Self { images: true, unasked: true, strategy: true, load: true, borrows: true, kin: false };
 
     /// Is all that the other reads among it?
     #[must_use]
@@ -43,6 +46,7 @@ impl Reads {
             strategy: self.strategy || other.strategy,
             load: self.load || other.load,
             borrows: self.borrows || other.borrows,
+            kin: self.kin || other.kin,
         }
     }
 

@@ -123,6 +123,21 @@ impl<'s> Cluster<'_, 's> {
         DomainView { index: &self.tree, totals: totals_of(&self.domains) }
     }
 
+    /// Every task there is, in no particular order.
+    pub fn every_task(&self) -> impl Iterator<Item = TaskReadOnlyItem<'_, 's>> {
+        self.tasks.iter()
+    }
+
+    /// Every job there is, in no particular order.
+    pub fn every_job(&self) -> impl Iterator<Item = JobReadOnlyItem<'_, 's>> {
+        self.jobs.iter()
+    }
+
+    /// Every queue there is, in no particular order.
+    pub fn every_queue(&self) -> impl Iterator<Item = QueueReadOnlyItem<'_, 's>> {
+        self.queues.iter()
+    }
+
     /// The row of an entity in the table of its kind.
     pub(crate) fn row(&self, entity: Entity) -> usize {
         row_of(self.entities, entity)

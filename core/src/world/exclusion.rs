@@ -51,13 +51,19 @@ pub enum Obstacle {
     CpuLoad,
     /// More of its memory is in use than is allowed.
     MemoryLoad,
+    /// Somebody outside who is asked wants no such task there.
+    Refused,
+    /// The same, whichever pods leave the node.
+    RefusedForGood,
+    /// Somebody outside who must be asked has not answered.
+    Unanswered,
     /// A rule of a plugin beyond the built-in ones.
     Other,
 }
 
 impl Obstacle {
     /// Every obstacle a node that exists may have, in the order they are reported.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 24] = [
         Self::OtherShard,
         Self::Unschedulable,
         Self::NodeAffinity,
@@ -78,6 +84,9 @@ impl Obstacle {
         Self::Proportional,
         Self::CpuLoad,
         Self::MemoryLoad,
+        Self::Refused,
+        Self::RefusedForGood,
+        Self::Unanswered,
         Self::Other,
     ];
 
@@ -96,6 +105,8 @@ impl Obstacle {
                 | Self::MemoryLoad
                 | Self::LentLater
                 | Self::Lent
+                | Self::RefusedForGood
+                | Self::Unanswered
         )
     }
 
@@ -124,6 +135,9 @@ impl Obstacle {
             Self::Proportional => "kept for pods that ask for scarce resources",
             Self::CpuLoad => "whose cpu load is too high",
             Self::MemoryLoad => "whose memory load is too high",
+            Self::Refused => "refused by the extender",
+            Self::RefusedForGood => "refused by the extender for good",
+            Self::Unanswered => "the extender gave no answer about",
             Self::Other => "excluded by a plugin",
         }
     }

@@ -127,6 +127,8 @@ pub struct SubGroup {
     pub values: Vec<Name>,
     /// Tasks by status.
     pub counts: [u32; TaskStatus::COUNT],
+    /// Pending tasks held by a gate.
+    pub gated_pending: u32,
 }
 
 impl SubGroup {
@@ -161,6 +163,16 @@ pub const READY: [TaskStatus; 5] = [
     TaskStatus::Bound,
     TaskStatus::Running,
     TaskStatus::Succeeded,
+];
+
+/// Statuses that count as ready, or as having room held.
+pub const COVERED: [TaskStatus; 6] = [
+    TaskStatus::Allocated,
+    TaskStatus::Binding,
+    TaskStatus::Bound,
+    TaskStatus::Running,
+    TaskStatus::Succeeded,
+    TaskStatus::Pipelined,
 ];
 
 impl JobCounts {
@@ -208,7 +220,8 @@ impl JobCounts {
     pub fn subgroup(&mut self, policy: u16, values: Vec<Name>) -> u16 {
         let same = |group: &SubGroup| group.policy == policy && group.values == values;
         let index = self.subgroups.iter().position(same).unwrap_or_else(|| {
-            self.subgroups.push(SubGroup { policy, values, counts: [0; TaskStatus::COUNT] });
+            let counts = [0; TaskStatus::COUNT];
+            self.subgroups.push(SubGroup { policy, values, counts, gated_pending: 0 });
             self.subgroups.len() - 1
         });
         index as u16

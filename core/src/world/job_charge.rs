@@ -41,16 +41,19 @@ fn non_preemptible(spec: &JobSpec, held: &JobAllocated) -> ResourceVec {
     firm
 }
 
-/// Is the job owed what its `minResources` name? From admission until it runs, and again while it
-/// runs with its minimum of pods but without all of the resources.
+/// Is the job owed what its `minResources` name? From admission on, also while it makes up for pods it
+/// lost. Not if it lost all of them, because then it is admitted anew, and not once pods have ended and
+/// fewer than its minimum are left: those do not come back.
 fn is_promised(spec: &JobSpec, counts: &JobCounts) -> bool {
-    use super::TaskStatus::{Allocated, Binding, Bound, Running};
+    use super::TaskStatus::{Allocated, Binding, Bound, Failed, Running, Succeeded};
     match spec.phase {
         GroupPhase::Inqueue => true,
-        GroupPhase::Running => {
-            counts.count(&[Allocated, Binding, Bound, Running]) >= spec.min_available
+        GroupPhase::Running | GroupPhase::Unknown => {
+            let placed = counts.count(&[Allocated, Binding, Bound, Running]);
+            let ended = counts.count(&[Succeeded, Failed]);
+            placed >= spec.min_available || (placed > 0 && ended == 0)
         }
-        GroupPhase::Pending | GroupPhase::Unknown | GroupPhase::Completed => false,
+        GroupPhase::Pending | GroupPhase::Completed => false,
     }
 }
 
@@ -106,30 +109,34 @@ mod tests {
         JobAllocated { allocated: cpu(allocated), gated: cpu(gated), ..JobAllocated::default() }
     }
 
-    fn running(tasks: u32) -> JobCounts {
+    fn counts((running, ended): (u32, u32)) -> JobCounts {
         let mut counts = JobCounts::default();
-        counts.total[TaskStatus::Running as usize] = tasks;
+        counts.total[TaskStatus::Running as usize] = running;
+        counts.total[TaskStatus::Succeeded as usize] = ended;
         counts
     }
 
     #[test]
     fn an_admitted_job_is_owed_what_it_does_not_hold() {
         let cases = [
-            // phase, minResources, holds, gated, tasks running: promised, elastic
-            (GroupPhase::Pending, Some(4), 0, 0, 0, 0, 0),
-            (GroupPhase::Inqueue, Some(4), 0, 0, 0, 4, 0),
-            (GroupPhase::Inqueue, Some(4), 1, 0, 1, 3, 0),
-            (GroupPhase::Inqueue, Some(4), 1, 2, 1, 1, 0),
-            (GroupPhase::Inqueue, Some(4), 3, 2, 1, 0, 0),
-            (GroupPhase::Inqueue, None, 3, 0, 1, 0, 3),
-            (GroupPhase::Running, Some(4), 3, 0, 1, 0, 0),
-            (GroupPhase::Running, Some(4), 3, 0, 2, 1, 0),
-            (GroupPhase::Running, Some(4), 7, 0, 3, 0, 3),
-            (GroupPhase::Completed, Some(4), 0, 0, 0, 0, 0),
+            // phase, minResources, holds, gated, tasks that run and ended: promised, elastic
+            (GroupPhase::Pending, Some(4), 0, 0, (0, 0), 0, 0),
+            (GroupPhase::Inqueue, Some(4), 0, 0, (0, 0), 4, 0),
+            (GroupPhase::Inqueue, Some(4), 1, 0, (1, 0), 3, 0),
+            (GroupPhase::Inqueue, Some(4), 1, 2, (1, 0), 1, 0),
+            (GroupPhase::Inqueue, Some(4), 3, 2, (1, 0), 0, 0),
+            (GroupPhase::Inqueue, None, 3, 0, (1, 0), 0, 3),
+            (GroupPhase::Running, Some(4), 3, 0, (1, 0), 1, 0),
+            (GroupPhase::Running, Some(4), 3, 0, (1, 1), 0, 0),
+            (GroupPhase::Running, Some(4), 3, 0, (2, 1), 1, 0),
+            (GroupPhase::Running, Some(4), 7, 0, (3, 0), 0, 3),
+            (GroupPhase::Running, Some(4), 0, 0, (0, 0), 0, 0),
+            (GroupPhase::Unknown, Some(4), 2, 0, (1, 0), 2, 0),
+            (GroupPhase::Completed, Some(4), 0, 0, (0, 2), 0, 0),
         ];
         for (phase, min, allocated, gated, tasks, inqueue, elastic) in cases {
-            let found = charge(&job(phase, min), &running(tasks), &held(allocated, gated));
-            let about = format!("{phase:?} {min:?} {allocated} {gated} {tasks}");
+            let found = charge(&job(phase, min), &counts(tasks), &held(allocated, gated));
+            let about = format!("{phase:?} {min:?} {allocated} {gated} {tasks:?}");
             assert_eq!(found.inqueue, cpu(inqueue), "{about}");
             assert_eq!(found.elastic, cpu(elastic), "{about}");
             assert_eq!(found.allocated, cpu(allocated), "{about}");

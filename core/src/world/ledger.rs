@@ -495,6 +495,9 @@ fn count_task(counts: &mut JobCounts, contribution: &Contribution, flow: Flow) {
     let subgroup = contribution.subgroup.and_then(|at| counts.subgroups.get_mut(usize::from(at)));
     if let Some(subgroup) = subgroup {
         flow.count(&mut subgroup.counts[status]);
+        if pending && contribution.gated {
+            flow.count(&mut subgroup.gated_pending);
+        }
     }
     let role: Option<&mut Role> = counts.roles.get_mut(usize::from(contribution.role));
     if let Some(role) = role {

@@ -19,6 +19,7 @@ mod load;
 mod rounds;
 mod task;
 mod job;
+mod job_tree;
 mod queue;
 mod job_charge;
 mod quota;
@@ -59,11 +60,12 @@ pub use groups::{Caps, GroupRule, GroupRuleId, Inheritance, NodeGroups};
 pub use index::{ByKey, Directory, JobKey};
 pub(crate) use job::priority_without_class;
 pub use job::{
-    JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobMembers, JobOverdue,
-    JobSpec, JobVerdict, READY, Role, SubGroup,
+    COVERED, JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobMembers,
+    JobOverdue, JobSpec, JobVerdict, READY, Role, SubGroup,
 };
 pub(crate) use job_charge::charge;
 pub use job_charge::{JobCharge, lacking};
+pub use job_tree::{Progress, TreeProgress, TreeSpare};
 pub(crate) use label_index::{LabelIndex, has_labels, label_value};
 pub(crate) use ledger::{
     BulkKey, BulkNodes, BulkPlace, clear_usage, holds_of_group, place_domains,

@@ -299,7 +299,7 @@ mod tests {
     use super::*;
 
     fn reported(text: &str) -> String {
-        let parsed = config::parse(&Registry::standard(), "conf.yaml", text).unwrap();
+        let parsed = config::parse(&crate::config::registry(), "conf.yaml", text).unwrap();
         let mut out = Vec::new();
         report("conf.yaml", &parsed, &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn an_invalid_file_is_an_error_and_prints_nothing() {
         let mut out = Vec::new();
-        let error = run(&Registry::standard(), Path::new("no/such/file.yaml"), &mut out)
+        let error = run(&crate::config::registry(), Path::new("no/such/file.yaml"), &mut out)
             .unwrap_err()
             .to_string();
         assert!(error.starts_with("no/such/file.yaml: cannot be read: "), "{error}");

@@ -17,7 +17,7 @@ use clap::{Parser, Subcommand};
 use muster_core::policy::Registry;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::config::ConfigErrors;
+use crate::config::{self, ConfigErrors};
 use crate::sim::load::LoadErrors;
 use crate::sim::table::Ink;
 
@@ -89,7 +89,7 @@ pub enum CliError {
 
 /// Reads the command line and runs it, with what this version has.
 pub fn main() -> ExitCode {
-    main_with(Registry::standard())
+    main_with(config::registry())
 }
 
 /// The same with plugins of others: every command knows them as it knows our own.

@@ -189,7 +189,7 @@ impl<'a> Line<'a> {
             pass: trial.passed(),
             cycles: result.map_or(0, |result| result.cycles.len()),
             expect: assertions(result.map_or(&[], |result| &result.expect)),
-            invariants: invariant_counts(result.and_then(|result| result.violations.as_deref())),
+            invariants: result.map(invariant_counts).unwrap_or_default(),
             error: trial.result.as_ref().err().map(String::as_str),
         }
     }

@@ -42,6 +42,8 @@ use self::metrics::READERS as LOAD_READERS;
 pub use self::metrics::{Certificates, Elasticsearch, LoadServer, LoadSource};
 pub use self::tree::Place;
 
+use crate::extender;
+
 use self::gang_aware::GangAware;
 use self::reader::{Field, Reader};
 use self::tree::{Node, Value};
@@ -89,6 +91,13 @@ impl Parsed {
     }
 }
 
+/// What a configuration of this program may name: all the core has, and the plugin that asks a server
+/// outside, which the core cannot.
+pub fn registry() -> Registry {
+    let all = Registry::standard().with(&extender::SPEC);
+    all.expect("the core has no plugin of that name, which a test checks")
+}
+
 /// Reads a configuration that may name what the registry has. `source_name` is the file's name for
 /// messages.
 pub fn parse(registry: &Registry, source_name: &str, text: &str) -> Result<Parsed, ConfigErrors> {
@@ -121,11 +130,11 @@ pub(crate) fn text_of(path: &Path) -> Result<String, ConfigErrors> {
 
 /// The configuration that holds without a file.
 pub fn default_config() -> Parsed {
-    parse(&Registry::standard(), "built-in configuration", DEFAULT_TEXT)
+    parse(&registry(), "built-in configuration", DEFAULT_TEXT)
         .expect("the built-in text is valid, which a test checks")
 }
 
-/// What kind of object the document is, if it is one: people pass the ConfigMap that holds their
+/// What kind of object the document is, if it is one: people pass the `ConfigMap` that holds their
 /// configuration, and an error for each of its keys would tell them nothing.
 fn object_kind(root: &Node) -> Option<(Place, &str)> {
     let Value::Map(entries) = &root.value else { return None };

@@ -12,7 +12,7 @@ const HEAD: &str = "actions: \"enqueue, allocate, backfill\"\ntiers:\n";
 
 /// Parses what this version has.
 pub(super) fn parse(source_name: &str, text: &str) -> Result<Parsed, ConfigErrors> {
-    super::parse(&Registry::standard(), source_name, text)
+    super::parse(&registry(), source_name, text)
 }
 
 /// Parses and gives all errors, one a line.
@@ -424,15 +424,14 @@ fn what_is_not_yaml_is_refused_with_its_place() {
         errors("actions: allocate\nactions: backfill\n"),
         "conf.yaml:2:1: the key `actions` is there twice; keep one of them"
     );
-    let missing =
-        load(&Registry::standard(), Path::new("no/such/file.yaml")).unwrap_err().to_string();
+    let missing = load(&registry(), Path::new("no/such/file.yaml")).unwrap_err().to_string();
     assert!(missing.starts_with("no/such/file.yaml: cannot be read: "), "{missing}");
 }
 
 #[test]
 fn what_has_no_effect_is_a_warning() {
     let warnings = |text: &str| accepted(text).warnings;
-    let registry = Registry::standard();
+    let registry = registry();
     for spec in registry.plugins().filter(|spec| spec.support == Support::Planned) {
         let said =
             format!("{} is not available in this version: its rules do not apply", spec.name);

@@ -4,7 +4,7 @@ use muster_core::config::{ArgumentKind, ArgumentSpec, Dialect};
 use muster_core::policy::Registry;
 
 use super::tests::parse;
-use super::{DEFAULT_TEXT, arguments, flags};
+use super::{DEFAULT_TEXT, arguments, flags, registry};
 use crate::cli::check_config;
 
 const PAGE: &str = include_str!("../../../docs/configuration.md");
@@ -51,7 +51,7 @@ fn the_files_shown_are_valid_and_the_default_is_the_built_in_one() {
 
 #[test]
 fn every_argument_and_every_switch_has_its_row() {
-    every_row_stands(&Registry::standard(), PAGE);
+    every_row_stands(&registry(), PAGE);
     for flag in &flags::FLAGS {
         let row = format!("| `{}` | {} |", flag.key, flag.words);
         assert!(PAGE.contains(&row), "the page lacks the row\n{row}");

@@ -191,7 +191,8 @@ fn first_voters(config: &SchedulerConfig, gate: Gate) -> Vec<&PluginConfig> {
 /// The plugins that choose victims for whole gangs; no switch keeps them out.
 fn unified_voters(config: &SchedulerConfig, purpose: EvictPurpose) -> Vec<&PluginConfig> {
     let limits = |plugin: &&PluginConfig| plugin.spec.words.gang_victims.contains(&purpose);
-    plugins(config).filter(limits).collect()
+    let has_a_say = |plugin: &&PluginConfig| plugin.is_equipped(victim_gate(purpose));
+    plugins(config).filter(limits).filter(has_a_say).collect()
 }
 
 fn placed(config: &SchedulerConfig) -> String {
@@ -237,7 +238,7 @@ fn scores(config: &SchedulerConfig) -> Vec<String> {
 mod tests {
     use muster_core::ids::TimeMs;
     use muster_core::policy::{
-        Build, Entity, Plugin, PluginSpec, Proposal, Registry, Setup, VictimTasksPlugin,
+        Build, Entity, Plugin, PluginSpec, Proposal, Setup, VictimTasksPlugin,
     };
     use muster_core::world::Cluster;
 
@@ -265,7 +266,7 @@ mod tests {
 
     #[test]
     fn who_is_shuffled_follows_from_who_proposes_and_who_holds_back() {
-        let registry = Registry::standard().with(&MOVER).unwrap();
+        let registry = crate::config::registry().with(&MOVER).unwrap();
         let said = |mover: &str| {
             let text = format!(
                 "actions: shuffle\n\

@@ -8,6 +8,7 @@ pub mod loop_event;
 mod raw;
 mod served;
 pub(crate) mod status_cache;
+pub(crate) mod namesakes;
 pub mod watch;
 pub mod lease;
 pub mod calls;

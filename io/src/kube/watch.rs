@@ -18,18 +18,21 @@ use kube::{Api, Client};
 use muster_core::delta::ClusterDelta;
 use muster_core::ids::ObjectKey;
 use rustc_hash::FxBuildHasher;
-use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 use tokio::task::JoinSet;
 use tracing::{debug, info, warn};
 
 use super::backoff::Backoff;
 use super::loop_event::LoopEvent;
+use super::namesakes::Namesakes;
 use super::raw::{Raw, api_resource};
 use super::served::{Next, ServedVersion};
 use super::status_cache::StatusCache;
 use crate::causes::with_causes;
 use crate::metrics::Metrics;
-use crate::objects::translate::{Fault, OwnerRule, TranslateError, gone, translate, unsupported};
+use crate::objects::translate::{
+    Fault, OwnerRule, TranslateError, gone, in_both_dialects, translate, unsupported,
+};
 use crate::objects::{Object, ObjectKind, Presence};
 
 /// Pause before a kind the server does not know is looked for again.
@@ -45,6 +48,7 @@ pub(crate) struct Source {
     pub(crate) owner: OwnerRule,
     pub(crate) to_loop: Sender<LoopEvent>,
     pub(crate) statuses: Arc<StatusCache>,
+    pub(crate) namesakes: Arc<Namesakes>,
     pub(crate) metrics: Arc<Metrics>,
 }
 
@@ -84,6 +88,8 @@ struct Watch {
     missed: bool,
     /// Was it said that the watch broke, and has it brought nothing since?
     broken: bool,
+    /// Objects to be told again because their namesakes have gone; none where the kind has no namesake.
+    again: Option<UnboundedReceiver<ObjectKey>>,
     /// What objects asked for in vain, each said once.
     said: HashSet<String, FxBuildHasher>,
 }
@@ -100,12 +106,26 @@ impl Watch {
             listed: false,
             missed: false,
             broken: false,
+            again: None,
             said: HashSet::default(),
         }
     }
 
     async fn run(mut self) {
+        if self.kind.namesake().is_some() {
+            self.again = Some(self.source.namesakes.listen(self.kind).await);
+        }
         while self.watch().await.is_ok() {}
+    }
+
+    /// Waits until objects have to be told again; for ever, if the kind has no namesake.
+    async fn asked_again(again: &mut Option<UnboundedReceiver<ObjectKey>>) -> Vec<ObjectKey> {
+        let mut keys = Vec::new();
+        match again {
+            Some(again) => drop(again.recv_many(&mut keys, usize::MAX).await),
+            None => std::future::pending().await,
+        }
+        keys
     }
 
     /// Watches until the watch has to begin with a list again.
@@ -119,7 +139,15 @@ impl Watch {
         let mut events = pin!(watcher::watcher(api, config));
         let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(10));
         let mut failures = 0;
-        while let Some(event) = events.next().await {
+        loop {
+            let event = tokio::select! {
+                event = events.next() => event,
+                keys = Self::asked_again(&mut self.again) => {
+                    self.forget_versions(&keys);
+                    return Ok(());
+                }
+            };
+            let Some(event) = event else { return Ok(()) };
             let error = match event {
                 Ok(event) => {
                     failures = 0;
@@ -152,7 +180,15 @@ impl Watch {
                 }
             }
         }
-        Ok(())
+    }
+
+    /// Lets the next list tell of these objects, whether or not they have changed.
+    fn forget_versions(&mut self, keys: &[ObjectKey]) {
+        for key in keys {
+            if let Some(version) = self.known.get_mut(key) {
+                *version = None;
+            }
+        }
     }
 
     /// Warns once of an outage, which may last for hours and concerns all watches alike.
@@ -214,6 +250,10 @@ impl Watch {
                 error.set_aside()
             }
         };
+        let namesakes = Arc::clone(&self.source.namesakes);
+        let mut shared = namesakes.lock(self.kind).await;
+        let both = shared.as_mut().is_some_and(|shared| shared.enter(self.kind, &key));
+        let delta = if both { in_both_dialects(self.kind, &key) } else { delta };
         self.known.insert(key, raw.version());
         self.send(delta).await
     }
@@ -242,6 +282,12 @@ impl Watch {
     async fn tell_gone(&mut self, key: &ObjectKey) -> Result<(), Closed> {
         self.known.remove(key);
         self.source.statuses.forget(self.kind, key);
+        let namesakes = Arc::clone(&self.source.namesakes);
+        let mut shared = namesakes.lock(self.kind).await;
+        if shared.as_mut().is_some_and(|shared| shared.leave(self.kind, key)) {
+            // What is known under that name is what its namesake will say.
+            return Ok(());
+        }
         self.send(gone(self.kind, key)).await
     }
 

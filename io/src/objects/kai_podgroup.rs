@@ -148,7 +148,7 @@ impl Translate for KaiPodGroup {
         let min_member = if tree.subgroups.is_empty() {
             member.unwrap_or(MIN_MEMBER)
         } else {
-            group_tree::fewest_pods(&tree)
+            tree.least_pods()
         };
         Ok(PodGroupFacts {
             key: about.key(),

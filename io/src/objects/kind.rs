@@ -129,6 +129,18 @@ impl ObjectKind {
         self.row().presence
     }
 
+    /// The kind of the other dialect whose objects are the same to the scheduler: only one of the two
+    /// can have an object of a name.
+    pub fn namesake(self) -> Option<Self> {
+        match self {
+            Self::PodGroup => Some(Self::KaiPodGroup),
+            Self::KaiPodGroup => Some(Self::PodGroup),
+            Self::Queue => Some(Self::KaiQueue),
+            Self::KaiQueue => Some(Self::Queue),
+            _ => None,
+        }
+    }
+
     /// The first kind of that name, whatever its group.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
@@ -177,7 +189,11 @@ mod tests {
             ObjectKind::of(Some("scheduling.volcano.sh/v1beta1"), "Queue"),
             Some(ObjectKind::Queue)
         );
-        assert_eq!(ObjectKind::of(Some("scheduling.run.ai/v2"), "Queue"), None);
+        assert_eq!(
+            ObjectKind::of(Some("scheduling.run.ai/v2"), "Queue"),
+            Some(ObjectKind::KaiQueue)
+        );
+        assert_eq!(ObjectKind::of(Some("scheduling.example.com/v2"), "Queue"), None);
         assert_eq!(ObjectKind::of(Some("v1"), "Pod"), Some(ObjectKind::Pod));
         assert_eq!(ObjectKind::of(None, "Pod"), Some(ObjectKind::Pod));
     }

@@ -75,6 +75,7 @@ impl Services {
             owner: OwnerRule::named(options.scheduler_names.iter().map(String::as_str)),
             to_loop: to_loop.clone(),
             statuses: statuses.clone(),
+            namesakes: Arc::default(),
             metrics: metrics.clone(),
         };
         let watches = watches::start(&source);

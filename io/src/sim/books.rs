@@ -8,10 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use muster_core::delta::{
     ClusterDelta, DomainFacts, Facts, InterPodFacts, NodeFacts, ObjectRef, Ownership, PodClaim,
-    PodFacts, PodGroupFacts, PodPhase, QueueFacts,
+    PodFacts, PodGroupFacts, PodPhase, QueueFacts, TopologyFacts,
 };
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::resource::{Dim, ResourceList, ResourceNames, ResourceVec};
+
+use super::subgroups::is_whole;
+
+/// What the labels begin with by which pods of KAI's say which GPU they share.
+const GPU_GROUP: &str = "runai-gpu-group";
 
 /// What a pod is doing, as the objects say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -176,6 +181,8 @@ pub struct Books {
     pub queues: BTreeMap<Name, QueueFacts>,
     /// Topology domains by name.
     pub domains: BTreeMap<Name, DomainFacts>,
+    /// Topologies by labels of nodes, by name.
+    pub topologies: BTreeMap<Name, TopologyFacts>,
     /// Grows with every change that may move a node into or out of a domain.
     pub topology_version: u64,
     /// Every job and every pod there ever was: an expectation about one that never was is a typing
@@ -215,6 +222,9 @@ impl Books {
                 self.topology_version += 1;
                 self.domains.insert(facts.name.clone(), (**facts).clone());
             }
+            Facts::Topology(facts) => {
+                self.topologies.insert(facts.name.clone(), (**facts).clone());
+            }
             _ => {}
         }
     }
@@ -230,6 +240,7 @@ impl Books {
                 self.topology_version += 1;
                 self.domains.remove(name);
             }
+            ObjectRef::Topology(name) => drop(self.topologies.remove(name)),
             _ => {}
         }
     }
@@ -368,6 +379,17 @@ impl Books {
         named.cloned().unwrap_or_else(|| Name::from("default"))
     }
 
+    /// Is a GPU of the node shared by pods, by what they say of themselves?
+    pub fn has_shared_gpu(&self, node: &Name) -> bool {
+        let shares = |pod: &PodEntry| pod.labels.iter().any(|(key, _)| key.starts_with(GPU_GROUP));
+        self.pods.values().any(|pod| pod.seat() == Some(node) && shares(pod))
+    }
+
+    /// Is it a queue of KAI's?
+    pub fn is_kai_queue(&self, queue: &Name) -> bool {
+        self.queues.get(queue).is_some_and(|facts| facts.over_quota.is_some())
+    }
+
     /// The queue and those above it, nearest first. The root is the last, whether or not there is an
     /// object of that name.
     pub fn queue_path(&self, queue: &Name) -> Vec<Name> {
@@ -451,7 +473,13 @@ impl Books {
                 *by_role.entry(&pod.role).or_default() += 1;
             }
         }
-        let minimum = Minimum::of(self.groups.get(job));
+        let (group, minimum) = (self.groups.get(job), Minimum::of(self.groups.get(job)));
+        let sets_met = group.and_then(|group| group.tree.as_deref()).is_none_or(|tree| {
+            let pods = self.pods_of(job).filter(|(key, _)| stays(key)).map(|(_, pod)| pod);
+            let counted =
+                |pod: &&PodEntry| pod.status == PodStatus::Succeeded || pod.status.is_bound();
+            is_whole(tree, pods.filter(counted))
+        });
         let roles_met = minimum
             .roles
             .iter()
@@ -460,7 +488,7 @@ impl Books {
             bound,
             finished,
             minimum: minimum.members,
-            is_met: roles_met && bound + finished >= minimum.members,
+            is_met: roles_met && sets_met && bound + finished >= minimum.members,
         }
     }
 
@@ -499,7 +527,7 @@ pub struct Standing {
     pub finished: u32,
     /// Pods it needs.
     pub minimum: u32,
-    /// Is the minimum met, roles included?
+    /// Is the minimum met, roles and sets of sub-groups included?
     pub is_met: bool,
 }
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::report::{JobView, QueueView};
-use muster_core::resource::Quantity;
+use muster_core::resource::{Quantity, ResourceNames, ResourceVec};
 
 use crate::objects::phase_text;
 
 use super::books::{Books, PodEntry, PodStatus};
 use super::domains::DomainIndex;
-use super::expectation::{Assertion, Expectation, PodCount, Range, Subject};
+use super::expectation::{Assertion, Beyond, Expectation, PodCount, Range, Subject};
 use super::subgroups::subgroups_of;
 
 /// How one expectation came out.
@@ -84,7 +84,11 @@ pub fn judge(expectation: &Expectation, evidence: Evidence<'_>) -> Judgement {
             };
             (last <= *cycle, got)
         }
-        Assertion::Queue { name, allocated } => queue_uses(evidence, name, allocated),
+        Assertion::Queue { name, allocated, fair_share } => {
+            queue_has(evidence, name, allocated, fair_share)
+        }
+        Assertion::Node { name, idle, releasing } => node_has(evidence, name, idle, releasing),
+        Assertion::Beyond(beyond) => (false, beyond.sentence().to_owned()),
     };
     Judgement { assertion: expectation.text.clone(), pass, got }
 }
@@ -98,7 +102,10 @@ pub fn subject(expectation: &Expectation) -> Option<&ObjectKey> {
         Assertion::Evicted { of, .. } => subject_key(of),
         Assertion::SameDomain { gang, .. } | Assertion::Reason { gang, .. } => Some(gang),
         Assertion::Phase { pod_group, .. } => Some(pod_group),
-        Assertion::QuietAfter(_) | Assertion::Queue { .. } => None,
+        Assertion::QuietAfter(_)
+        | Assertion::Queue { .. }
+        | Assertion::Node { .. }
+        | Assertion::Beyond(_) => None,
     }
 }
 
@@ -123,6 +130,9 @@ fn pods_in(
     word: &str,
     is_in: fn(PodStatus) -> bool,
 ) -> Finding {
+    if let Some(beyond) = count.beyond {
+        return (false, beyond.sentence().to_owned());
+    }
     let pods = pods_of(evidence.books, &count.of);
     let found: Vec<_> = pods.iter().filter(|(_, pod)| is_in(pod.status)).collect();
     // Without a count all of them must be in that state, and there must be some.
@@ -216,18 +226,85 @@ fn job_says(
     }
 }
 
-fn queue_uses(evidence: Evidence<'_>, name: &Name, bounds: &[(Name, Range<Quantity>)]) -> Finding {
+/// How far a fair share may be from what was expected: quantities of thousandths are rounded.
+const SHARE_SLACK_MILLI: i64 = 1;
+
+fn queue_has(
+    evidence: Evidence<'_>,
+    name: &Name,
+    allocated: &[(Name, Range<Quantity>)],
+    fair_share: &[(Name, Quantity)],
+) -> Finding {
     let Some(queue) = evidence.queues.iter().find(|queue| queue.name == *name) else {
         return (false, format!("there is no queue {name}"));
     };
-    let used = |resource: &Name| {
-        let entry = queue.allocated.iter().find(|entry| entry.0 == *resource);
-        entry.map_or_else(Quantity::default, |entry| entry.1)
+    let (uses, mut got) = within("allocated", allocated, |resource| of(&queue.allocated, resource));
+    if fair_share.is_empty() {
+        return (uses, got);
+    }
+    if !evidence.books.is_kai_queue(name) {
+        return (false, format!("{name} is no queue of KAI's and has no fair share"));
+    }
+    let bounds: Vec<_> = fair_share
+        .iter()
+        .map(|(resource, share)| {
+            let slack = Quantity::from_milli(SHARE_SLACK_MILLI);
+            let (min, max) = (share.sub(slack), share.add(slack));
+            (resource.clone(), Range { min: Some(min), max: Some(max) })
+        })
+        .collect();
+    let (shares, share) = within("fairShare", &bounds, |resource| of(&queue.deserved, resource));
+    got = if allocated.is_empty() { share } else { format!("{got}; {share}") };
+    (uses && shares, got)
+}
+
+fn of(list: &[(Name, Quantity)], resource: &Name) -> Quantity {
+    let entry = list.iter().find(|entry| entry.0 == *resource);
+    entry.map_or_else(Quantity::default, |entry| entry.1)
+}
+
+fn node_has(
+    evidence: Evidence<'_>,
+    name: &Name,
+    idle: &[(Name, Range<Quantity>)],
+    releasing: &[(Name, Range<Quantity>)],
+) -> Finding {
+    let books = evidence.books;
+    let Some(node) = books.nodes.get(name).filter(|node| node.facts.is_some()) else {
+        return (false, format!("there is no node {name}"));
     };
-    let pass = bounds.iter().all(|(resource, range)| range.contains(used(resource)));
+    let gpus = || idle.iter().chain(releasing).any(|(resource, _)| &**resource == GPU);
+    if gpus() && books.has_shared_gpu(name) {
+        return (false, Beyond::SharedGpus.sentence().to_owned());
+    }
+    let amount = |vector: &ResourceVec, resource: &Name| {
+        let dim = books.names.find(resource);
+        dim.map_or_else(Quantity::default, |dim| ResourceNames::quantity(dim, vector.get(dim)))
+    };
+    let mut room = node.allocatable.clone();
+    room.sub(&node.used);
+    let (is_idle, first) = within("idle", idle, |resource| amount(&room, resource));
+    let (leaves, second) =
+        within("releasing", releasing, |resource| amount(&node.leaving, resource));
+    let told: Vec<_> = [(idle, first), (releasing, second)]
+        .into_iter()
+        .filter_map(|(bounds, got)| (!bounds.is_empty()).then_some(got))
+        .collect();
+    (is_idle && leaves, told.join("; "))
+}
+
+const GPU: &str = "nvidia.com/gpu";
+
+/// Are the amounts within the bounds, and what are they?
+fn within(
+    word: &str,
+    bounds: &[(Name, Range<Quantity>)],
+    amount: impl Fn(&Name) -> Quantity,
+) -> Finding {
+    let pass = bounds.iter().all(|(resource, range)| range.contains(amount(resource)));
     let parts: Vec<_> =
-        bounds.iter().map(|(resource, _)| format!("{resource}: {}", used(resource))).collect();
-    (pass, format!("allocated {}", parts.join(", ")))
+        bounds.iter().map(|(resource, _)| format!("{resource}: {}", amount(resource))).collect();
+    (pass, format!("{word} {}", parts.join(", ")))
 }
 
 #[cfg(test)]
@@ -306,12 +383,17 @@ mod tests {
     }
 
     fn of_gang(pods: u64) -> PodCount {
-        PodCount { of: Subject::Gang(key("g")), pods: Some(Range::exactly(pods)), nodes: None }
+        PodCount {
+            of: Subject::Gang(key("g")),
+            pods: Some(Range::exactly(pods)),
+            nodes: None,
+            beyond: None,
+        }
     }
 
     fn of_pod(name: &str, nodes: Option<&[&str]>) -> PodCount {
         let nodes = nodes.map(|nodes| nodes.iter().map(|node| Name::from(*node)).collect());
-        PodCount { of: Subject::Pod(key(name)), pods: None, nodes }
+        PodCount { of: Subject::Pod(key(name)), pods: None, nodes, beyond: None }
     }
 
     #[test]
@@ -332,6 +414,7 @@ mod tests {
                 of: Subject::Gang(key("g")),
                 pods,
                 nodes: None,
+                beyond: None,
             }))
             .0
         };
@@ -341,7 +424,12 @@ mod tests {
 
     #[test]
     fn without_a_count_all_pods_are_meant() {
-        let all = |name: &str| PodCount { of: Subject::Gang(key(name)), pods: None, nodes: None };
+        let all = |name: &str| PodCount {
+            of: Subject::Gang(key(name)),
+            pods: None,
+            nodes: None,
+            beyond: None,
+        };
         assert!(!judge_gang(Assertion::Bound(all("g"))).0);
         assert!(!judge_gang(Assertion::Bound(all("nobody"))).0, "all of nothing is not enough");
     }
@@ -412,8 +500,8 @@ mod tests {
     fn a_queue_is_judged_by_the_resources_named() {
         let uses = |resource: &str, max| {
             let range = Range { min: None, max: Some(Quantity::from_units(max)) };
-            let allocated = vec![(resource.into(), range)];
-            judge_gang(Assertion::Queue { name: "default".into(), allocated })
+            let (allocated, fair_share) = (vec![(resource.into(), range)], Vec::new());
+            judge_gang(Assertion::Queue { name: "default".into(), allocated, fair_share })
         };
         assert!(uses("cpu", 2).0 && uses("nvidia.com/gpu", 0).0);
         assert_eq!(uses("cpu", 1), (false, "allocated cpu: 2".to_owned()));

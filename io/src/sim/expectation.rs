@@ -57,13 +57,51 @@ pub enum Assertion {
     },
     /// No decision is made after this cycle.
     QuietAfter(u32),
-    /// The queue uses so much.
+    /// The queue uses so much, and so much is due to it.
     Queue {
         /// The queue.
         name: Name,
         /// Bounds by resource name, sorted; a name that is absent is not judged.
-        allocated: Vec<(Name, Range<Quantity>)>,
+        allocated: Bounds,
+        /// What is due to a queue of KAI's, likewise.
+        fair_share: Vec<(Name, Quantity)>,
     },
+    /// The node has so much left.
+    Node {
+        /// The node.
+        name: Name,
+        /// What no pod takes, likewise.
+        idle: Bounds,
+        /// What pods that leave give back, likewise.
+        releasing: Bounds,
+    },
+    /// Something this version does not have: it never holds.
+    Beyond(Beyond),
+}
+
+/// Bounds by resource name, sorted.
+pub type Bounds = Vec<(Name, Range<Quantity>)>;
+
+/// What an expectation can speak of and this version does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beyond {
+    /// GPUs that several pods share.
+    SharedGpus,
+    /// Zones within a node.
+    NumaZones,
+    /// Devices that claims get.
+    Devices,
+}
+
+impl Beyond {
+    /// Why the expectation does not hold.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::SharedGpus => "this version has no GPUs that pods share",
+            Self::NumaZones => "this version has no NUMA zones",
+            Self::Devices => "this version allocates no devices to claims",
+        }
+    }
 }
 
 /// How many pods of whom, and where.
@@ -76,6 +114,8 @@ pub struct PodCount {
     /// Only on these nodes; none is anywhere. A pod of the subject in that state elsewhere fails
     /// the assertion.
     pub nodes: Option<Vec<Name>>,
+    /// What is expected beside that this version does not have.
+    pub beyond: Option<Beyond>,
 }
 
 /// Whom an assertion speaks about.

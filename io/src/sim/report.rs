@@ -16,10 +16,10 @@ use serde::ser::{SerializeMap, Serializer};
 
 use crate::objects::{phase_text, state_text};
 
-use super::books::PodEntry;
+use super::books::{Books, PodEntry};
 use super::clock;
 use super::expect::Judgement;
-use super::invariants::{Invariant, Violation};
+use super::invariants::Invariant;
 use super::run::{CycleRecord, PodWait, RunResult};
 
 /// Writes the result and a final newline.
@@ -67,9 +67,13 @@ impl<'a> Document<'a> {
             ),
             jobs: Pairs(result.jobs.iter().map(|j| (j.key.to_string(), Job::of(j))).collect()),
             queues: Pairs(
-                result.queues.iter().map(|q| (q.name.to_string(), Queue::of(q))).collect(),
+                result
+                    .queues
+                    .iter()
+                    .map(|q| (q.name.to_string(), Queue::of(q, &result.books)))
+                    .collect(),
             ),
-            invariants: invariant_counts(result.violations.as_deref()),
+            invariants: invariant_counts(result),
             expect: assertions(&result.expect),
             set_aside: result
                 .set_aside
@@ -106,15 +110,15 @@ impl Reservations {
 /// Breaches by rule.
 pub(crate) type InvariantCounts = Pairs<Vec<(String, usize)>>;
 
-/// Breaches by rule, every rule listed; empty if none was checked.
-pub(crate) fn invariant_counts(violations: Option<&[Violation]>) -> InvariantCounts {
-    let Some(violations) = violations else { return Pairs(Vec::new()) };
+/// Breaches by rule, every rule that was checked listed.
+pub(crate) fn invariant_counts(result: &RunResult) -> InvariantCounts {
     let mut counts: BTreeMap<Invariant, usize> = BTreeMap::new();
-    for violation in violations {
+    for violation in result.violations.iter().flatten() {
         *counts.entry(violation.invariant).or_default() += 1;
     }
     let count = |rule| counts.get(&rule).copied().unwrap_or_default();
-    Pairs(Invariant::ALL.iter().map(|&rule| (rule.as_str().to_owned(), count(rule))).collect())
+    let checked = Invariant::ALL.into_iter().filter(|rule| result.checks.has(*rule));
+    Pairs(checked.map(|rule| (rule.as_str().to_owned(), count(rule))).collect())
 }
 
 /// Verdicts as the result lists them.
@@ -128,6 +132,7 @@ pub(crate) fn assertions(judgements: &[Judgement]) -> Vec<Assertion<'_>> {
 }
 
 /// A map written in the order of its entries.
+#[derive(Default)]
 pub(crate) struct Pairs<T>(T);
 
 impl<V: Serialize> Serialize for Pairs<Vec<(String, V)>> {
@@ -305,9 +310,13 @@ impl<'a> Job<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Queue<'a> {
     allocated: Pairs<Vec<(String, String)>>,
     deserved: Pairs<Vec<(String, String)>>,
+    /// What is due to a queue of KAI's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fair_share: Option<Pairs<Vec<(String, String)>>>,
     share: f64,
     state: &'static str,
     /// What it uses beyond its due.
@@ -318,10 +327,11 @@ struct Queue<'a> {
 }
 
 impl<'a> Queue<'a> {
-    fn of(queue: &'a QueueView) -> Self {
+    fn of(queue: &'a QueueView, books: &Books) -> Self {
         Self {
             allocated: amounts(&queue.allocated),
             deserved: amounts(&queue.deserved),
+            fair_share: books.is_kai_queue(&queue.name).then(|| amounts(&queue.deserved)),
             share: queue.share_ppm as f64 / 1e6,
             state: state_text(queue.state),
             borrowed: amounts(&queue.borrowed),

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use muster_core::delta::{ClusterDelta, ObjectRef};
 use muster_core::ids::{ObjectKey, TimeMs};
-use muster_core::intent::{CycleOutcome, Decision, DecisionOp};
+use muster_core::intent::{Consultation, CycleOutcome, Decision, DecisionOp};
 use muster_core::policy::SchedulerConfig;
 use muster_core::report::{JobView, PodView, QueueView, ReservationView};
 use muster_core::reservation::{ReservationCounts, time_left};
@@ -22,7 +22,7 @@ use super::domains::DomainIndex;
 use super::expect::{Evidence, Judgement, Tally, judge, subject};
 use super::expectation::Assertion;
 use super::invariants::{Violation, Watch};
-use super::scenario::Scenario;
+use super::scenario::{Checks, Scenario};
 use super::{aside, clock, story};
 
 /// Cycles a run without a fixed number takes at most.
@@ -105,8 +105,10 @@ pub struct RunResult {
     pub tally: Tally,
     /// Expectations in file order.
     pub expect: Vec<Judgement>,
-    /// Breaches of invariants; `None` if they were not checked.
+    /// Breaches of the invariants that were checked; `None` if none was.
     pub violations: Option<Vec<Violation>>,
+    /// The invariants it was held to.
+    pub checks: Checks,
     /// What the reader should know, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -228,12 +230,14 @@ impl<'a> Run<'a> {
             self.scheduler.feed(unfed);
         }
         let begun = Instant::now();
-        let CycleOutcome { intents, decisions, .. } = self.scheduler.run_cycle(TimeMs(now_ms));
+        let CycleOutcome { intents, decisions, consultations, .. } =
+            self.scheduler.run_cycle(TimeMs(now_ms));
         let duration_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
 
+        self.warn_of(&consultations);
         self.count(&decisions, cycle);
         self.domains.refresh(&self.books);
-        if self.scenario.invariants {
+        if self.scenario.invariants.any() {
             if decisions.iter().any(|decision| decision.op == DecisionOp::Evict) {
                 self.tell_dues();
             }
@@ -243,7 +247,7 @@ impl<'a> Run<'a> {
         let deltas = self.cluster.take_deltas();
         self.enter(deltas);
         changed |= !self.unfed.is_empty() || !decisions.is_empty();
-        if self.scenario.invariants {
+        if self.scenario.invariants.any() {
             self.watch.settled(&self.books, &self.domains, &decisions);
             if changed {
                 let faults = self.ledger_faults();
@@ -255,6 +259,17 @@ impl<'a> Run<'a> {
         self.cycles.push(CycleRecord { cycle, time_ms, duration_us, happenings, decisions, waits });
         self.judge_at(Some(cycle));
         changed
+    }
+
+    /// Says what went wrong when plugins asked somebody outside, each thing once.
+    fn warn_of(&mut self, consultations: &[(&'static str, Consultation)]) {
+        for (plugin, consultation) in consultations {
+            let Some(trouble) = &consultation.trouble else { continue };
+            let warning = format!("{plugin}: {trouble}");
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
     }
 
     /// Lets everything happen that is due by now, in the order of its time; at the same time the
@@ -382,10 +397,11 @@ impl<'a> Run<'a> {
     fn finish(mut self, settled: bool) -> RunResult {
         self.judge_at(None);
         self.judge_unreached(settled);
-        if self.scenario.invariants {
+        if self.scenario.invariants.any() {
             self.watch.ledger(self.books.audit(), self.cycles.len() as u32);
             self.watch.finish(&self.books);
         }
+        let (checks, violations) = (self.scenario.invariants.clone(), self.violations());
         let set_aside = self.scheduler.set_aside();
         let queues = self.scheduler.queues();
         let odd = queues.iter().flat_map(|queue| {
@@ -422,9 +438,16 @@ impl<'a> Run<'a> {
             books: self.books,
             tally: self.tally,
             expect,
-            violations: self.scenario.invariants.then(|| self.watch.violations().to_vec()),
+            violations: checks.any().then_some(violations),
+            checks,
             warnings: self.warnings,
         }
+    }
+
+    fn violations(&self) -> Vec<Violation> {
+        let checks = &self.scenario.invariants;
+        let seen = self.watch.violations().iter();
+        seen.filter(|violation| checks.has(violation.invariant)).cloned().collect()
     }
 
     /// Expectations about cycles after the last one: a run that ended because nothing changes any

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use muster_core::ids::ObjectKey;
 
+use super::invariants::Invariant;
 use crate::objects::{Object, ObjectKind};
 
 /// One run of the embedded cluster.
@@ -29,12 +30,40 @@ pub struct Scenario {
     pub objects: Vec<Object>,
     /// What happens later, sorted by time, entries of one time in file order.
     pub timeline: Vec<TimelineEntry>,
-    /// Are the invariants checked?
-    pub invariants: bool,
+    /// The invariants it is held to.
+    pub invariants: Checks,
     /// What must hold.
     pub expect: Vec<super::expectation::Expectation>,
     /// What the reader should know about the input, one sentence each.
     pub warnings: Vec<String>,
+}
+
+/// The invariants a run is held to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Checks {
+    /// Every one.
+    #[default]
+    All,
+    /// Every one but these.
+    Except(Vec<Invariant>),
+    /// None.
+    Off,
+}
+
+impl Checks {
+    /// Is anything checked at all?
+    pub fn any(&self) -> bool {
+        *self != Self::Off
+    }
+
+    /// Is that one checked?
+    pub fn has(&self, invariant: Invariant) -> bool {
+        match self {
+            Self::All => true,
+            Self::Except(left_out) => !left_out.contains(&invariant),
+            Self::Off => false,
+        }
+    }
 }
 
 /// One of several runs a file describes.

@@ -1,8 +1,10 @@
-//! Which sub-groups the pods of a gang form, by its policies and the pods' labels alone.
+//! Which sub-groups the pods of a gang form, by its policies or its tree and the pods' labels alone.
 
 use std::collections::BTreeMap;
 
-use muster_core::delta::{SubGroupPolicy, TopologyWish};
+use muster_core::delta::{
+    GroupTree, LevelWish, SUBGROUP_LABEL, SubGroupPolicy, TopologyWish, WholeWhen,
+};
 use muster_core::ids::{Name, ObjectKey};
 
 use super::books::{Books, PodEntry};
@@ -32,6 +34,54 @@ pub(super) fn subgroups_of<'a>(
         entry.pods.push(pod);
     }
     found
+}
+
+/// The sub-groups of a gang's tree, sets included, by name: each with its wish for levels of a topology, and
+/// the pods inside it.
+pub(super) fn tree_of<'a>(
+    books: &'a Books,
+    gang: &ObjectKey,
+) -> Vec<(&'a Name, Option<&'a LevelWish>, Vec<&'a PodEntry>)> {
+    let tree = books.groups.get(gang).and_then(|group| group.tree.as_deref());
+    let Some(tree) = tree else { return Vec::new() };
+    let mut inside: Vec<Vec<&PodEntry>> = vec![Vec::new(); tree.subgroups.len()];
+    for (_, pod) in books.pods_of(gang) {
+        let mut at = leaf(tree, pod);
+        while let Some(subgroup) = at {
+            inside[subgroup].push(pod);
+            at = tree.subgroups[subgroup].parent.map(usize::from);
+        }
+    }
+    let nodes = tree.subgroups.iter().zip(inside);
+    nodes.map(|(node, pods)| (&node.name, node.levels.as_ref(), pods)).collect()
+}
+
+/// The sub-group with pods of its own that a pod says it is of.
+fn leaf(tree: &GroupTree, pod: &PodEntry) -> Option<usize> {
+    let label = pod.labels.iter().find(|(name, _)| **name == *SUBGROUP_LABEL)?;
+    let own = |whole| matches!(whole, WholeWhen::Pods(_));
+    tree.subgroups.iter().position(|node| node.name == label.1 && own(node.whole))
+}
+
+/// Do these pods make a tree whole?
+pub(super) fn is_whole<'a>(tree: &GroupTree, pods: impl Iterator<Item = &'a PodEntry>) -> bool {
+    let mut counts = vec![0; tree.subgroups.len()];
+    pods.filter_map(|pod| leaf(tree, pod)).for_each(|at| counts[at] += 1);
+    is_set_whole(tree, None, tree.min_subgroups, &counts)
+}
+
+fn is_set_whole(tree: &GroupTree, set: Option<usize>, min: Option<u32>, counts: &[u32]) -> bool {
+    let inside = tree.subgroups.iter().enumerate();
+    let inside = inside.filter(|(_, node)| node.parent.map(usize::from) == set);
+    let (mut all, mut whole) = (0, 0);
+    for (at, node) in inside {
+        all += 1;
+        whole += u32::from(match node.whole {
+            WholeWhen::Pods(pods) => counts[at] >= pods,
+            WholeWhen::SubGroups(min) => is_set_whole(tree, Some(at), min, counts),
+        });
+    }
+    whole >= min.unwrap_or(all)
 }
 
 /// The sub-group of a policy the pod is in; `None` if it is in none. A policy without label keys makes none.

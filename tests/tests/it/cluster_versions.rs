@@ -1,7 +1,7 @@
 //! A kind the server serves in another version than the first of the table: it is read in that one,
 //! and read on in the other when the server changes over.
 //!
-//! The kind is CSIStorageCapacity, which servers before Kubernetes 1.24 know as `v1beta1`. Here the
+//! The kind is `CSIStorageCapacity`, which servers before Kubernetes 1.24 know as `v1beta1`. Here the
 //! group is taken from the API server, and definitions stand in for the kinds that matter.
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};

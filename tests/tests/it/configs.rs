@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use muster::cli::check_config;
 use muster::config::{self, Parsed, advice, words};
-use muster_core::policy::Registry;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("configs")
@@ -13,7 +12,7 @@ fn folder() -> PathBuf {
 
 fn load(name: &str) -> Parsed {
     let path = folder().join(name).with_extension("yaml");
-    config::load(&Registry::standard(), &path).unwrap_or_else(|errors| panic!("{errors}"))
+    config::load(&muster::config::registry(), &path).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -34,7 +33,7 @@ fn every_file_loads_and_is_explained_in_words() {
     assert!(files.len() >= 14, "{files:?}");
     for file in files {
         let mut out = Vec::new();
-        check_config::run(&Registry::standard(), &file, &mut out)
+        check_config::run(&muster::config::registry(), &file, &mut out)
             .unwrap_or_else(|error| panic!("{error}"));
         let text = String::from_utf8(out).expect("a report is text");
         for word in ["- Served first: ", "- Admitted: ", "- Evicted", "- Placed: on nodes"] {
@@ -48,7 +47,7 @@ fn what_volcano_refuses_is_refused_with_a_next_step() {
     let refused: Vec<String> = files(&folder().join("refused"))
         .iter()
         .map(|file| {
-            let text = config::load(&Registry::standard(), file)
+            let text = config::load(&muster::config::registry(), file)
                 .expect_err("Volcano refuses it")
                 .to_string();
             text.replace(&format!("{}:", file.display()), "")
@@ -177,7 +176,7 @@ fn a_shuffle_that_nobody_proposes_anything_to_is_warned_about() {
 fn who_would_move_pods_without_shuffle_or_strategies_is_warned_about() {
     let text = "actions: \"allocate, backfill\"\n\
         tiers: [{plugins: [{name: gang}, {name: predicates}, {name: rescheduling}]}]\n";
-    let registry = Registry::standard();
+    let registry = muster::config::registry();
     let lone = config::parse(&registry, "conf.yaml", text).expect("it is valid");
     let said = [
         "rescheduling moves nobody: shuffle is not among the actions",
@@ -210,7 +209,7 @@ fn a_source_of_loads_is_read_and_checked() {
             "actions: \"allocate, backfill\"\n\
              tiers: [{{plugins: [{{name: gang}}, {{name: predicates}}, {{name: usage}}]}}]\n{section}"
         );
-        config::parse(&Registry::standard(), "conf.yaml", &text)
+        config::parse(&muster::config::registry(), "conf.yaml", &text)
     };
     let none = read("").expect("it is valid");
     assert_eq!(none.load_source, None);

@@ -10,7 +10,6 @@ use muster::sim::run::{Narration, RunResult, run};
 use muster::sim::scenario::Scenario;
 use muster_core::config::Upkeep;
 use muster_core::intent::DecisionOp;
-use muster_core::policy::Registry;
 use muster_tests::policy::pool;
 
 fn root() -> PathBuf {
@@ -41,7 +40,7 @@ fn play_with(scenario: &Scenario, threads: usize, upkeep: Upkeep) -> RunResult {
     let parsed = match &scenario.config {
         Some(text) => {
             let name = short_name(scenario);
-            config::parse(&Registry::standard(), &name, text)
+            config::parse(&muster::config::registry(), &name, text)
                 .unwrap_or_else(|errors| panic!("{errors}"))
         }
         None => config::default_config(),

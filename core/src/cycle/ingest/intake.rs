@@ -6,6 +6,7 @@ use bevy_ecs::system::SystemParam;
 
 use super::Dirty;
 use super::spawn::{DEFAULT_QUEUE, ROOT_QUEUE};
+use super::subgroups::Grouping;
 use crate::class::Classes;
 use crate::cycle::Leadership;
 use crate::delta::{
@@ -224,7 +225,7 @@ impl Intake<'_, '_> {
         let priority = priority.unwrap_or_else(|| priority_without_class(facts.tree.as_deref()));
         let queue = self.queue_named(facts.queue.as_ref());
         self.move_job(job, queue);
-        self.regroup(job, &facts.subgroups);
+        self.regroup(job, Grouping::of(facts));
         let others_decide = *self.role == Leadership::Follows;
         let Ok(mut item) = self.cluster.jobs.get_mut(job) else { return };
         if !item.identity.present || item.identity.uid != facts.uid || others_decide {
@@ -247,7 +248,6 @@ impl Intake<'_, '_> {
         item.spec.min_quota = facts.min_resources.clone().unwrap_or_default();
         item.spec.wait_ms = facts.wait_ms;
         item.spec.topology.clone_from(&facts.topology);
-        item.spec.tree.clone_from(&facts.tree);
         item.set_role_minimums(&facts.min_task_member);
         self.cluster.settle(Some(job));
         if eases {
@@ -267,7 +267,7 @@ impl Intake<'_, '_> {
         let Some(&job) = self.directory.jobs.get(&JobKey::Group(key.clone())) else { return };
         // Nothing it said holds any more: a scheduler that starts now would not know it either.
         self.move_job(job, self.queue_named(None));
-        self.regroup(job, &[]);
+        self.regroup(job, Grouping::default());
         let Ok(mut item) = self.cluster.jobs.get_mut(job) else { return };
         item.identity.present = false;
         item.identity.uid = Name::default();

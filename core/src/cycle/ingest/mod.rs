@@ -7,6 +7,7 @@
 mod spawn;
 mod intake;
 mod pods;
+mod subgroups;
 mod volumes;
 mod shards;
 mod loads;

@@ -6,10 +6,10 @@ use bevy_ecs::entity::Entity;
 
 use super::default_spread;
 use super::intake::Intake;
-use crate::class::Asks;
+use crate::class::{Asks, Kin};
 use crate::config::Persistence;
 use crate::cycle::Leadership;
-use crate::delta::{Ownership, PodFacts, PodPhase, PriorityClassFacts, SubGroupPolicy};
+use crate::delta::{Ownership, PodFacts, PodPhase, PriorityClassFacts};
 use crate::ids::{Name, ObjectKey};
 use crate::reservation::Release;
 use crate::resource::ResourceVec;
@@ -83,7 +83,8 @@ impl Intake<'_, '_> {
         interpod.learn(&facts.constraints.interpod);
         let matched = interpod.matching(&facts.key.namespace, &facts.labels);
         let (request, constraints) = (request.clone(), facts.constraints.clone());
-        let asks = Asks { request, constraints, group_rule, matched, volumes, default_spread };
+        let kin = self.classes.reads().kin.then(|| Kin::of(facts));
+        let asks = Asks { request, constraints, group_rule, matched, volumes, default_spread, kin };
         self.classes.intern(asks, interpod, symbols)
     }
 
@@ -119,34 +120,6 @@ impl Intake<'_, '_> {
             self.write_lone_job(job, facts);
         }
         self.cluster.job_mut(job).join_role(&facts.role)
-    }
-
-    /// Puts the task into the sub-group the first matching policy of its job makes for it.
-    fn join_subgroup(&mut self, task: Entity, job: Entity) {
-        let Ok(mut task) = self.cluster.tasks.get_mut(task) else { return };
-        let Ok(mut job) = self.cluster.jobs.get_mut(job) else { return };
-        let found = job.spec.subgroups.iter().enumerate().find_map(|(at, policy)| {
-            subgroup_values(policy, &task.labels).map(|values| (at as u16, values))
-        });
-        task.membership.subgroup = found.map(|(policy, values)| job.join_subgroup(policy, values));
-    }
-
-    /// Replaces the policies of a job and sorts its tasks into sub-groups again.
-    pub(super) fn regroup(&mut self, job: Entity, policies: &[SubGroupPolicy]) {
-        if self.cluster.job(job).spec.subgroups == policies {
-            return;
-        }
-        let members = self.cluster.job(job).members.0.clone();
-        for &task in &members {
-            self.cluster.detach(task);
-        }
-        let mut item = self.cluster.job_mut(job);
-        item.spec.subgroups = policies.to_vec();
-        item.clear_subgroups();
-        for task in members {
-            self.join_subgroup(task, job);
-            self.cluster.attach(task);
-        }
     }
 
     /// A pod without PodGroup says itself all there is to say of its job.
@@ -353,20 +326,6 @@ pub(super) fn resolve_priority(priority: &mut TaskPriority, classes: &Catalog<Pr
     priority.value = priority.own.or_else(of_class).unwrap_or(UNSET_PRIORITY);
     let preempts = || classes.preempts(priority.class.as_ref());
     priority.preempts = priority.own_preempts.unwrap_or_else(preempts);
-}
-
-/// The label values that put a pod into a sub-group of the policy; `None` if it belongs to none. A
-/// policy without label keys makes no sub-groups, as upstream.
-fn subgroup_values(policy: &SubGroupPolicy, labels: &Labels) -> Option<Vec<Name>> {
-    let selected = policy.selector.as_ref().is_none_or(|requirements| {
-        requirements.iter().all(|requirement| requirement.holds(labels.get(&requirement.key)))
-    });
-    let values = policy
-        .match_label_keys
-        .iter()
-        .map(|key| labels.get(key).filter(|value| !value.is_empty()).cloned());
-    let values: Option<Vec<Name>> = values.collect();
-    values.filter(|values| selected && !values.is_empty())
 }
 
 /// Ends every assumption that is not what the pod itself says, and forgets what was told.

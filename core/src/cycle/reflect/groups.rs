@@ -103,7 +103,8 @@ fn standing<'a>(
         return GroupStanding::Empty;
     }
     // Without the gang plugin every job may start; it still has its minimum.
-    if counts.ready() >= job.spec.min_available && session.policies.job_ready(job) {
+    if counts.ready() >= job.spec.min_available && session.policies.job_ready(&session.cluster, job)
+    {
         return GroupStanding::Ready;
     }
     let leaving = counts.waiting() == 0

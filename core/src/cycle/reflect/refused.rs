@@ -25,7 +25,8 @@ pub(super) fn join(session: &mut Session<'_, '_>) {
 /// The verdict on a job for which no room could be made; `None` where another one says more.
 fn joined(session: &Session<'_, '_>, job: Entity, why: &str) -> Option<Verdict> {
     let item = session.cluster.job(job);
-    if session.policies.job_ready(&item) || session.policies.job_pipelined(&item) {
+    if session.policies.job_ready(&session.cluster, &item) || session.policies.job_pipelined(&item)
+    {
         return None;
     }
     let message = match &item.verdict.0 {

@@ -2,16 +2,53 @@
 
 use bevy_ecs::entity::Entity;
 
-use crate::delta::{TierRef, TopologyMode, TopologyWish};
+use crate::delta::{LevelWish, TierRef, TopologyMode};
+use crate::ids::Name;
 use crate::place::Session;
 use crate::place::domain_order::{DomainNeed, bring_up_to_date, room_for};
 use crate::place::pending::{Leftover, PendingTasks};
 use crate::policy::{Purpose, Unit};
 use crate::resource::Dim;
 use crate::verdict::{Reason, Verdict};
+use crate::world::DomainIndex;
 
 /// A job or one of its sub-groups.
 type Who = (Entity, Option<u16>);
+
+/// The verdict on a job that wishes for levels of a topology which are not there; none if they are.
+pub(super) fn unknown(session: &Session<'_, '_>, job: Entity) -> Option<Verdict> {
+    let item = session.cluster.job(job);
+    let subgroups = item.tree().map_or(0, |tree| tree.subgroups.len() as u16);
+    let mut units = [None].into_iter().chain((0..subgroups).map(Some));
+    units.find_map(|subgroup| {
+        let unit = Unit { job: &item, subgroup };
+        let wish = unit.levels()?;
+        // Where nobody looks at such wishes they are in nobody's way.
+        session.policies.search_space(&session.cluster, unit, Purpose::Allocate)?;
+        let missing = missing(session.cluster.domain_index(), wish)?;
+        let message = format!("{} must be placed by {missing}", subject(unit));
+        Some(Verdict::new(Reason::TopologyUnsatisfied, message))
+    })
+}
+
+/// What a wish names that is not there, in words.
+fn missing(index: &DomainIndex, wish: &LevelWish) -> Option<String> {
+    let name = &wish.topology;
+    let Some(tree) = index.topology(name) else {
+        let known = list(index.topologies.keys());
+        return Some(format!("topology {name:?}, which does not exist{known}"));
+    };
+    let wanted = wish.required.iter().chain(&wish.preferred);
+    let level = wanted.into_iter().find(|level| tree.level(level).is_none())?;
+    let known = list(tree.levels.iter().map(|level| &level.label));
+    Some(format!("level {level:?} of topology {name:?}, which has no such level{known}"))
+}
+
+/// What there is, as the end of a sentence.
+fn list<'a>(names: impl Iterator<Item = &'a Name>) -> String {
+    let names: Vec<String> = names.map(|name| format!("{name:?}")).collect();
+    if names.is_empty() { String::new() } else { format!("; there are {}", names.join(", ")) }
+}
 
 /// The verdict on a job that fits the cluster, but no domain.
 pub(super) fn unsatisfied(
@@ -19,27 +56,30 @@ pub(super) fn unsatisfied(
     job: Entity,
     pending: &PendingTasks,
 ) -> Verdict {
-    let parts = pending.clone();
-    let mut said = account(session, (job, None), pending.left_over());
-    let mut parts = parts.into_parts().filter(|part| part.subgroup.is_some());
-    while said.is_none()
-        && let Some(part) = parts.next()
-    {
-        said = account(session, (job, part.subgroup), part.left_over());
-    }
+    let item = session.cluster.job(job);
+    let subgroups: Vec<u16> = match item.tree() {
+        Some(tree) => (0..tree.subgroups.len() as u16).collect(),
+        None => pending.clone().into_parts().filter_map(|part| part.subgroup).collect(),
+    };
+    let units = [None].into_iter().chain(subgroups.into_iter().map(Some));
+    let said =
+        units.map(|subgroup| account(session, (job, subgroup), pending)).find_map(|said| said);
     let message = said.unwrap_or_else(|| "no domain has room for all of it together".to_owned());
     Verdict::new(Reason::TopologyUnsatisfied, message)
 }
 
 /// What is in the way of one unit's hard wish; `None` if it has none.
-fn account(session: &mut Session<'_, '_>, who: Who, tasks: Vec<Entity>) -> Option<String> {
+fn account(session: &mut Session<'_, '_>, who: Who, pending: &PendingTasks) -> Option<String> {
     let item = session.cluster.job(who.0);
     let unit = Unit { job: &item, subgroup: who.1 };
-    let wish = unit.wish().filter(|wish| wish.mode == TopologyMode::Hard)?;
+    let bound = bound(session, unit)?;
     let space = session.policies.search_space(&session.cluster, unit, Purpose::Allocate)?;
     let domains: Option<Vec<Entity>> = space.groups.into_iter().flatten().collect();
-    let (domains, bound) = (domains?, bound(session, wish));
+    let mut domains = domains?;
+    domains.retain(|&domain| bound.allows(session, domain));
     let subject = subject(unit);
+    let tasks = pending.left_over().into_iter();
+    let tasks = tasks.filter(|&task| unit.has(&session.cluster.task(task)));
     let need = DomainNeed::of(session, who.0, who.1, tasks);
     if domains.is_empty() {
         return Some(nowhere(session, who, &bound, &subject));
@@ -59,31 +99,65 @@ fn account(session: &mut Session<'_, '_>, who: Who, tasks: Vec<Entity>) -> Optio
     Some(format!("{of} of {} {holds} {subject}: {closest} {detail}", bound.text))
 }
 
-/// The tiers a wish allows.
+/// The domains a hard wish allows.
 struct Bound {
     /// In words.
     text: String,
-    /// The tier name, where no domain carries it.
-    unknown: Option<String>,
+    /// The same and why there are none, where no domain can be one of them.
+    none: Option<String>,
+    /// How many labels tell the domains of the level required; none for tiers, of which closer ones are
+    /// as good.
+    labels: Option<usize>,
 }
 
-fn bound(session: &Session<'_, '_>, wish: &TopologyWish) -> Bound {
-    match &wish.tier {
-        Some(TierRef::Number(tier)) => {
-            Bound { text: format!("tier {tier} or below"), unknown: None }
-        }
-        Some(TierRef::Named(name)) => {
-            let known = session.cluster.tree.tier_names.iter().find(|entry| entry.0 == *name);
-            let tier = known.map_or_else(String::new, |(_, tier)| format!(" ({tier})"));
-            let unknown = known.is_none().then(|| name.to_string());
-            Bound { text: format!("tier {name:?}{tier} or below"), unknown }
-        }
-        None => Bound { text: "any tier".to_owned(), unknown: None },
+impl Bound {
+    /// Is it one of them, and none inside one?
+    fn allows(&self, session: &Session<'_, '_>, domain: Entity) -> bool {
+        let level = session.cluster.domain(domain).spec.level.as_ref();
+        self.labels.is_none_or(|labels| level.is_some_and(|level| level.values.len() == labels))
     }
+}
+
+/// What a unit's hard wish allows; none if it has none.
+fn bound(session: &Session<'_, '_>, unit: Unit<'_>) -> Option<Bound> {
+    let index = session.cluster.domain_index();
+    if let Some(wish) = unit.levels() {
+        return bound_of_level(index, wish);
+    }
+    let wish = unit.wish().filter(|wish| wish.mode == TopologyMode::Hard)?;
+    let (text, none) = match &wish.tier {
+        Some(TierRef::Number(tier)) => (format!("tier {tier} or below"), None),
+        Some(TierRef::Named(name)) => {
+            let known = index.tier_names.iter().find(|entry| entry.0 == *name);
+            let tier = known.map_or_else(String::new, |(_, tier)| format!(" ({tier})"));
+            let there_are = list(index.tier_names.iter().map(|entry| &entry.0)).replace(';', ",");
+            let none = known
+                .is_none()
+                .then(|| format!("tier {name:?}; no HyperNode has that tierName{there_are}"));
+            (format!("tier {name:?}{tier} or below"), none)
+        }
+        None => ("any tier".to_owned(), None),
+    };
+    Some(Bound { text, none, labels: None })
+}
+
+fn bound_of_level(index: &DomainIndex, wish: &LevelWish) -> Option<Bound> {
+    let required = wish.required.as_ref()?;
+    let tree = index.topology(&wish.topology)?;
+    let at = tree.level(required)?;
+    let text = format!("level {required:?} of topology {:?}", wish.topology);
+    let labels: Vec<&str> = tree.levels.iter().map(|level| &*level.label).collect();
+    let none = tree.outermost().is_empty().then(|| {
+        format!("{text}; no node has the labels of all its levels: {}", labels.join(", "))
+    });
+    Some(Bound { text, none, labels: Some(at + 1) })
 }
 
 fn subject(unit: Unit<'_>) -> String {
     let Some(at) = unit.subgroup else { return "the gang".to_owned() };
+    if let Some(tree) = unit.job.tree() {
+        return format!("sub-group {:?}", tree.subgroups[usize::from(at)].name);
+    }
     let group = &unit.job.counts().subgroups[usize::from(at)];
     let policy = &unit.job.spec.subgroups[usize::from(group.policy)].name;
     let values: Vec<&str> = group.values.iter().map(|value| &**value).collect();
@@ -100,14 +174,8 @@ fn nowhere(
     bound: &Bound,
     subject: &str,
 ) -> String {
-    if let Some(name) = &bound.unknown {
-        let known = session.cluster.tree.tier_names.iter().map(|(name, _)| format!("{name:?}"));
-        let known = known.collect::<Vec<_>>().join(", ");
-        let there_are =
-            if known.is_empty() { String::new() } else { format!(", there are {known}") };
-        return format!(
-            "{subject} must share a domain of tier {name:?}; no HyperNode has that tierName{there_are}"
-        );
+    if let Some(none) = &bound.none {
+        return format!("{subject} must share a domain of {none}");
     }
     let unit = Unit { job: &session.cluster.job(job), subgroup };
     let seats = unit.seats(&session.cluster).into_iter();

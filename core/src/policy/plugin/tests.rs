@@ -39,7 +39,7 @@ macro_rules! only {
 
 only! {
     DomainScore: DomainScorePlugin {
-        fn domain_score(&self, _: &Cluster<'_, '_>, _: Unit<'_>, _: &ResourceVec, _: Entity) -> i64 { 0 }
+        fn domain_score(&self, _: &Cluster<'_, '_>, _: Unit<'_>, _: &UnitAsks, _: Entity) -> i64 { 0 }
     }
     SearchSpace: SearchSpacePlugin {
         fn search_space(&self, _: &Cluster<'_, '_>, _: Unit<'_>, _: Purpose) -> Option<SearchSpace> { None }
@@ -68,7 +68,7 @@ only! {
     JobValid: JobValidPlugin {
         fn job_valid(&self, _: &JobReadOnlyItem<'_, '_>) -> Result<(), Verdict> { Ok(()) }
     }
-    JobReady: JobReadyPlugin { fn job_ready(&self, _: &JobReadOnlyItem<'_, '_>) -> bool { true } }
+    JobReady: JobReadyPlugin { fn job_ready(&self, _: &Cluster<'_, '_>, _: &JobReadOnlyItem<'_, '_>) -> bool { true } }
     JobPipelined: JobPipelinedPlugin {
         fn job_pipelined(&self, _: &JobReadOnlyItem<'_, '_>) -> Vote { Vote::Abstain }
     }
@@ -169,6 +169,15 @@ only! {
             Admittance::Abstain
         }
     }
+    JobEnqueued: JobEnqueuedPlugin {
+        fn job_enqueued(&self, _: &Cluster<'_, '_>, _: &JobReadOnlyItem<'_, '_>) {}
+    }
+    Placement: PlacementPlugin {
+        fn placed(&self, _: &Cluster<'_, '_>, _: &[(Entity, Entity)]) -> Result<(), Verdict> { Ok(()) }
+    }
+    Cycle: CyclePlugin {
+        fn cycle_begins(&self, _: &Cluster<'_, '_>, _: &CycleScene<'_>) {}
+    }
 }
 
 #[test]
@@ -211,7 +220,7 @@ impl TaskOrderPlugin for Reluctant {
 }
 
 impl JobReadyPlugin for Reluctant {
-    fn job_ready(&self, _: &JobReadOnlyItem<'_, '_>) -> bool {
+    fn job_ready(&self, _: &Cluster<'_, '_>, _: &JobReadOnlyItem<'_, '_>) -> bool {
         true
     }
 }

@@ -3,7 +3,8 @@
 //! Promise: nothing of a job is bound before its minimum, in all and per role, has a place. Roles
 //! count only where `minMember` is at least the sum of the roles' minima; below that the job is
 //! elastic in its roles. A member counts once it has a place, whether it asks for resources or not.
-//! Where a number of sub-groups is asked for, that many must be whole. A gang that has lost what it needs
+//! Where a number of sub-groups is asked for, that many must be whole; where they form a tree, as many as
+//! each set of it needs. A gang that has lost what it needs
 //! and still holds room goes before those that wait for all of theirs, those before gangs that run;
 //! sub-groups that are not whole go before those that are.
 //!
@@ -24,7 +25,10 @@ use crate::policy::{
     SubGroupOrderPlugin, UnifiedEvictablePlugin, Unit, Vote, Words, plugin,
 };
 use crate::verdict::{Reason, Verdict};
-use crate::world::{Cluster, JobReadOnlyItem, READY, Role, SubGroup, TaskStatus};
+use crate::world::{
+    COVERED, Cluster, JobReadOnlyItem, Membership, Progress, READY, Role, SubGroup, TaskStatus,
+    TreeSpare,
+};
 
 /// What is known of the plugin.
 pub(super) const SPEC: PluginSpec = PluginSpec {
@@ -95,6 +99,7 @@ impl JobValidPlugin for Gang {
                 return Err(Verdict::new(Reason::GangIncomplete, message));
             }
         }
+        sets_valid(job)?;
         let free = valid - job.counts().gated_pending;
         if free < min {
             let message = format!(
@@ -119,12 +124,13 @@ impl JobValidPlugin for Gang {
 }
 
 impl JobReadyPlugin for Gang {
-    fn job_ready(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
+    fn job_ready(&self, _: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> bool {
         is_ready(job)
     }
 
     fn job_lacks(&self, job: &JobReadOnlyItem<'_, '_>) -> u32 {
-        job.spec.min_available.saturating_sub(job.counts().ready())
+        let of_sets = job.progress(&READY).map_or(0, |progress| progress.of(None).lacks);
+        job.spec.min_available.saturating_sub(job.counts().ready()).max(of_sets)
     }
 }
 
@@ -134,9 +140,7 @@ impl JobPipelinedPlugin for Gang {
         let covered = counts.ready() + counts.pipelined();
         let roles = enforced_roles(job)
             .all(|role| ready_in(role) + role.count(&[TaskStatus::Pipelined]) >= role.min);
-        let groups = subgroups_reach(job, |group| {
-            group.count(&READY) + group.count(&[TaskStatus::Pipelined])
-        });
+        let groups = subgroups_reach(job, covered_in);
         if covered >= job.spec.min_available && roles && groups {
             Vote::Permit
         } else {
@@ -147,12 +151,17 @@ impl JobPipelinedPlugin for Gang {
 
 impl JobStarvingPlugin for Gang {
     fn job_starving(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
-        job.counts().ready() + job.counts().pipelined() < job.spec.min_available
+        let covered = job.counts().ready() + job.counts().pipelined();
+        let sets = job.progress_of(covered_in).is_none_or(|progress| progress.of(None).is_whole());
+        covered < job.spec.min_available || !sets
     }
 }
 
 impl SubGroupOrderPlugin for Gang {
     fn subgroup_order(&self, _: &Cluster<'_, '_>, unit: Unit<'_>, _: &[Entity]) -> i64 {
+        if let Some(progress) = unit.job.progress(&READY) {
+            return i64::from(progress.of(unit.subgroup).is_whole());
+        }
         let groups = &unit.job.counts().subgroups;
         let group = unit.subgroup.and_then(|at| groups.get(usize::from(at)));
         let whole = group.is_some_and(|group| {
@@ -181,29 +190,42 @@ impl UnifiedEvictablePlugin for Gang {
     }
 }
 
-/// What a job and its roles could still give up.
-struct Spare {
+/// What a job, its roles and its sets of sub-groups could still give up.
+struct Spare<'a> {
     job: u32,
     roles: Vec<u32>,
+    /// None where sub-groups form no tree.
+    sets: Option<TreeSpare<'a>>,
 }
 
-impl Spare {
-    fn of(job: &JobReadOnlyItem<'_, '_>) -> Self {
+impl<'a> Spare<'a> {
+    fn of(job: &JobReadOnlyItem<'a, '_>) -> Self {
         let enforced = job.spec.min_available >= job.counts().role_minimum();
         let role = |role: &Role| {
             let min = if enforced { role.min } else { 0 };
             ready_in(role).saturating_sub(min)
         };
         Self {
-            job: job.counts().ready().saturating_sub(job.spec.min_available),
+            // One whose sets are not whole has nothing to give, as one below its minimum.
+            job: if job.is_tree_whole() {
+                job.counts().ready().saturating_sub(job.spec.min_available)
+            } else {
+                0
+            },
             roles: job.counts().roles.iter().map(role).collect(),
+            sets: job.spare(),
         }
     }
 
     /// Gives one task of the role up, if that leaves the gang whole.
-    fn give(&mut self, role: u16) -> bool {
+    fn give(&mut self, Membership { role, subgroup, .. }: Membership) -> bool {
         let Some(left) = self.roles.get_mut(usize::from(role)) else { return false };
         if self.job == 0 || *left == 0 {
+            return false;
+        }
+        if let (Some(sets), Some(subgroup)) = (&mut self.sets, subgroup)
+            && !sets.take(subgroup)
+        {
             return false;
         }
         self.job -= 1;
@@ -214,12 +236,12 @@ impl Spare {
 
 /// The candidates their gangs can do without, taken in order.
 fn surplus(cluster: &Cluster<'_, '_>, candidates: &[Entity]) -> Ballot {
-    let mut spares: BTreeMap<Entity, Spare> = BTreeMap::new();
+    let mut spares: BTreeMap<Entity, Spare<'_>> = BTreeMap::new();
     Ballot::filter(candidates, |task| {
         let membership = *cluster.task(task).membership;
         let Some(job) = membership.job else { return false };
         let spare = spares.entry(job).or_insert_with(|| Spare::of(&cluster.job(job)));
-        spare.give(membership.role)
+        spare.give(membership)
     })
 }
 
@@ -246,8 +268,40 @@ fn subgroups<'a>(
     groups.filter(|group| group.counts.iter().any(|&count| count > 0))
 }
 
+/// Have the sets of a tree enough sub-groups with enough pods to be whole one day?
+fn sets_valid(job: &JobReadOnlyItem<'_, '_>) -> Result<(), Verdict> {
+    let Some(tree) = job.tree() else { return Ok(()) };
+    let there = job.progress_of(valid_in_group);
+    let free = job.progress_of(|group| valid_in_group(group) - group.gated_pending);
+    for (progress, reason, lack) in [
+        (there, Reason::GangIncomplete, "exist"),
+        (free, Reason::Gated, "are not held by scheduling gates"),
+    ] {
+        let Some(progress) = progress.filter(|progress| !progress.of(None).is_whole()) else {
+            continue;
+        };
+        let all = progress.of(None);
+        let mut leaves = (0..tree.subgroups.len() as u16).filter(|&at| !tree.is_set(at));
+        let short = leaves.find(|&at| !progress.of(Some(at)).is_whole());
+        let detail = short.map_or_else(String::new, |at| {
+            let Progress { has, needs, .. } = progress.of(Some(at));
+            let name = &tree.subgroups[usize::from(at)].name;
+            format!("; {has} of the {needs} pods that sub-group {name:?} needs {lack}")
+        });
+        let message = format!(
+            "{} of the {} sub-groups the gang needs can be whole{detail}",
+            all.has, all.needs
+        );
+        return Err(Verdict::new(reason, message));
+    }
+    Ok(())
+}
+
 /// Has every policy enough sub-groups with enough tasks?
 fn subgroups_reach(job: &JobReadOnlyItem<'_, '_>, tasks: impl Fn(&SubGroup) -> u32) -> bool {
+    if let Some(progress) = job.progress_of(&tasks) {
+        return progress.of(None).is_whole();
+    }
     enforced_subgroups(job).all(|(policy, rule)| {
         let whole = subgroups(job, policy).filter(|group| tasks(group) >= rule.size);
         whole.count() >= rule.min_subgroups as usize
@@ -262,6 +316,15 @@ fn enforced_roles<'a>(job: &JobReadOnlyItem<'a, '_>) -> impl Iterator<Item = &'a
 
 fn ready_in(role: &Role) -> u32 {
     role.count(&READY)
+}
+
+/// Tasks of a sub-group with a place or with room held.
+fn covered_in(group: &SubGroup) -> u32 {
+    group.count(&COVERED)
+}
+
+fn valid_in_group(group: &SubGroup) -> u32 {
+    covered_in(group) + group.count(&[TaskStatus::Pending])
 }
 
 fn valid_in(role: &Role) -> u32 {

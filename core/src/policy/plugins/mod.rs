@@ -40,7 +40,6 @@ pub(super) const STANDARD: &[&PluginSpec] = &[
     &capacity::SPEC,
     &overcommit::SPEC,
     &resourcequota::SPEC,
-    &planned::EXTENDER,
     &predicates::SPEC,
     &nodeorder::SPEC,
     &binpack::SPEC,

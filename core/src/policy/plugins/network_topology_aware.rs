@@ -23,7 +23,7 @@ use crate::kernel::ratio::SCORE_SCALE;
 use crate::policy::weights::weights;
 use crate::policy::{
     Build, DomainPullPlugin, DomainScorePlugin, InnerDomainsPlugin, Plugin, PluginSpec, Point,
-    Purpose, SearchSpace, SearchSpacePlugin, Setup, Support, Unit, Words, plugin,
+    Purpose, SearchSpace, SearchSpacePlugin, Setup, Support, Unit, UnitAsks, Words, plugin,
 };
 use crate::resource::{Dim, ResourceVec};
 use crate::world::{Cluster, DomainTotals};
@@ -188,10 +188,10 @@ impl DomainScorePlugin for Topology {
         &self,
         cluster: &Cluster<'_, '_>,
         _unit: Unit<'_>,
-        asks: &ResourceVec,
+        asks: &UnitAsks,
         domain: Entity,
     ) -> i64 {
-        fullness(&self.dims, asks, cluster.domain(domain).totals()).saturating_mul(self.weight)
+        fullness(&self.dims, &asks.all, cluster.domain(domain).totals()).saturating_mul(self.weight)
     }
 }
 

@@ -3,32 +3,9 @@
 //!
 //! `cdp` is the exception: what it promises always holds, so there is nothing to ask it.
 
-use crate::config::ArgumentKind::{Bool, Duration, Int, IntFrom, List, Map, Text};
-use crate::config::{ArgumentSpec, Gate, arg};
+use crate::config::ArgumentKind::{Bool, Int, IntFrom, List, Map, Text};
+use crate::config::{Gate, arg};
 use crate::policy::{PluginSpec, Support, Weight, Words};
-
-pub(super) const EXTENDER: PluginSpec = PluginSpec {
-    extra_gates: &[
-        Gate::Predicate,
-        Gate::NodeOrder,
-        Gate::Preemptable,
-        Gate::Reclaimable,
-        Gate::JobEnqueued,
-        Gate::Overused,
-        Gate::JobReady,
-    ],
-    arguments: EXTENDER_ARGUMENTS,
-    words: Words {
-        admits: Some("your server agrees"),
-        filter: Some("your server allows"),
-        victims: Some("your server agrees"),
-        ..Words::NONE
-    },
-    ..PluginSpec::named(
-        "extender",
-        "asks a server of yours over HTTP for the decisions named by its verbs",
-    )
-};
 
 pub(super) const DEVICESHARE: PluginSpec = PluginSpec {
     extra_gates: &[Gate::Predicate, Gate::NodeOrder],
@@ -98,30 +75,3 @@ pub(super) const CDP: PluginSpec = PluginSpec {
                   or without this plugin",
     )
 };
-
-const EXTENDER_ARGUMENTS: &[ArgumentSpec] = &[
-    arg("extender.urlPrefix", Text, "", "address all verbs are appended to"),
-    arg("extender.httpTimeout", Duration, "1s", "longest wait for an answer"),
-    arg("extender.onSessionOpenVerb", Text, "", "called when a cycle starts"),
-    arg("extender.onSessionCloseVerb", Text, "", "called when a cycle ends"),
-    arg("extender.predicateVerb", Text, "", "asked whether a pod may run on a node"),
-    arg("extender.prioritizeVerb", Text, "", "asked for a score of each node"),
-    arg("extender.preemptableVerb", Text, "", "asked which pods preempt may evict"),
-    arg("extender.reclaimableVerb", Text, "", "asked which pods reclaim may evict"),
-    arg("extender.queueOverusedVerb", Text, "", "asked whether a queue has too much"),
-    arg("extender.jobEnqueueableVerb", Text, "", "asked whether a job may be admitted"),
-    arg("extender.jobEnqueuedVerb", Text, "", "told that a job was admitted"),
-    arg("extender.jobReadyVerb", Text, "", "asked whether a job may start"),
-    arg("extender.allocateFuncVerb", Text, "", "told that a pod was placed"),
-    arg("extender.deallocateFuncVerb", Text, "", "told that a placement was taken back"),
-    arg("extender.ignorable", Bool, "false", "goes on without answers when the server fails"),
-    arg(
-        "extender.managedResources",
-        List(&Map(&[
-            arg("name", Text, "", "name of the resource"),
-            arg("ignoredByScheduler", Bool, "false", "leaves the resource out of the node's fit"),
-        ])),
-        "",
-        "asks only for pods that request one of these resources",
-    ),
-];

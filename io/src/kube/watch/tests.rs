@@ -96,6 +96,7 @@ async fn watch(server: &Server, versions: &'static [&'static str]) -> (Watch, Re
         owner: OwnerRule::simulation(),
         to_loop,
         statuses: Arc::default(),
+        namesakes: Arc::default(),
         metrics: Arc::new(Metrics::new()),
     };
     let version = ServedVersion::new(versions);
@@ -168,4 +169,45 @@ async fn without_pods_and_nodes_there_is_no_first_list() {
     assert!(said.is_err(), "{said:?}");
     watching.abort();
     assert_eq!(server.asked(), ["/api/v1/nodes"]);
+}
+
+/// As the server streams an object of that kind, at that version of it.
+fn raw(kind: ObjectKind, version: u64) -> Raw {
+    let resources = json!({"cpu": {"quota": 1000}});
+    let object = json!({
+        "apiVersion": format!("{}/{}", kind.group(), kind.version()), "kind": "Queue",
+        "metadata": {"name": "q", "resourceVersion": version.to_string()},
+        "spec": {"resources": resources},
+    });
+    serde_json::from_str(&object.to_string()).unwrap()
+}
+
+fn delta(event: LoopEvent) -> ClusterDelta {
+    match event {
+        LoopEvent::Delta { delta, .. } => delta,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_queue_of_both_dialects_is_set_aside_until_one_goes() {
+    let (volcano, mut heard) = watch(&Server::default(), &["v1"]).await;
+    let source = volcano.source.clone();
+    let mut volcano = Watch::new(ObjectKind::Queue, source.clone());
+    let mut kai = Watch::new(ObjectKind::KaiQueue, source.clone());
+    kai.again = Some(source.namesakes.listen(ObjectKind::KaiQueue).await);
+    let here = |kind| Event::Apply(raw(kind, 3));
+    assert!(kai.event(here(ObjectKind::KaiQueue)).await.is_ok());
+    assert!(matches!(delta(next(&mut heard).await), ClusterDelta::Set(Facts::Queue(_))));
+    assert!(volcano.event(here(ObjectKind::Queue)).await.is_ok());
+    let ClusterDelta::SetAside { reason, .. } = delta(next(&mut heard).await) else { panic!() };
+    let both = "both scheduling.volcano.sh and scheduling.run.ai have a Queue of this name; one of them has to go";
+    assert_eq!(reason, both);
+    assert!(volcano.event(Event::Delete(raw(ObjectKind::Queue, 4))).await.is_ok());
+    // What was set aside stays so until the one that is left is told again, although it is as old as ever.
+    let keys = Watch::asked_again(&mut kai.again).await;
+    kai.forget_versions(&keys);
+    assert!(kai.event(Event::InitApply(raw(ObjectKind::KaiQueue, 3))).await.is_ok());
+    let ClusterDelta::Set(Facts::Queue(facts)) = delta(next(&mut heard).await) else { panic!() };
+    assert!(facts.over_quota.is_some());
 }

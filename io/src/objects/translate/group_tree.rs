@@ -7,15 +7,12 @@
 use std::collections::BTreeMap;
 
 use muster_core::delta::{
-    GroupTree, Operator, Requirement, SubGroupNode, SubGroupPolicy, WholeWhen,
+    GroupTree, Operator, Requirement, SUBGROUP_LABEL, SubGroupNode, SubGroupPolicy, WholeWhen,
 };
 use muster_core::ids::Name;
 
 use super::{About, TranslateError, label};
 use crate::objects::kai_podgroup::{KaiPodGroupSpec, KaiSubGroup, level_wish};
-
-/// The label by which a pod says its sub-group.
-pub(in crate::objects) const SUBGROUP_NAME: &str = "kai.scheduler/subgroup-name";
 
 /// The sub-groups, parents before their children and else in the order they are written in.
 pub(in crate::objects) fn nodes(
@@ -157,30 +154,6 @@ pub(in crate::objects) fn count(
     )
 }
 
-/// The fewest pods with which the whole tree can be whole.
-pub(in crate::objects) fn fewest_pods(tree: &GroupTree) -> u32 {
-    let mut below: Vec<Vec<u32>> = vec![Vec::new(); tree.subgroups.len()];
-    let mut top = Vec::new();
-    // Children stand behind their parents.
-    for (at, node) in tree.subgroups.iter().enumerate().rev() {
-        let needed = match node.whole {
-            WholeWhen::Pods(pods) => pods,
-            WholeWhen::SubGroups(min) => fewest_of(&mut below[at], min),
-        };
-        match node.parent {
-            Some(parent) => below[usize::from(parent)].push(needed),
-            None => top.push(needed),
-        }
-    }
-    fewest_of(&mut top, tree.min_subgroups)
-}
-
-fn fewest_of(needed: &mut [u32], min: Option<u32>) -> u32 {
-    needed.sort_unstable();
-    let least = needed.iter().take(min.map_or(usize::MAX, |min| min as usize));
-    least.fold(0, |sum: u32, &pods| sum.saturating_add(pods))
-}
-
 /// The tree as plain policies, one for each sub-group, if they say the same: none has sub-groups, and all
 /// are needed.
 pub(in crate::objects) fn flat(tree: &GroupTree) -> Option<Vec<SubGroupPolicy>> {
@@ -198,9 +171,9 @@ fn policy(name: &Name, pods: u32) -> SubGroupPolicy {
         size: pods.max(1),
         // One that needs no pod need not be there.
         min_subgroups: pods.min(1),
-        match_label_keys: vec![SUBGROUP_NAME.into()],
+        match_label_keys: vec![SUBGROUP_LABEL.into()],
         selector: Some(vec![Requirement {
-            key: SUBGROUP_NAME.into(),
+            key: SUBGROUP_LABEL.into(),
             operator: Operator::In,
             values: vec![name.clone()],
         }]),

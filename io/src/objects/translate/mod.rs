@@ -152,6 +152,20 @@ pub fn gone(kind: ObjectKind, key: &ObjectKey) -> Option<ClusterDelta> {
     object_ref(kind, key.clone()).map(ClusterDelta::Gone)
 }
 
+/// The delta for an object that both dialects have under one name: neither counts, because it is open
+/// which of the two is meant.
+pub(crate) fn in_both_dialects(kind: ObjectKind, key: &ObjectKey) -> Option<ClusterDelta> {
+    let other = kind.namesake()?;
+    let (first, second) = (kind.min(other), kind.max(other));
+    let reason = format!(
+        "both {} and {} have a {} of this name; one of them has to go",
+        first.group(),
+        second.group(),
+        first.name(),
+    );
+    object_ref(kind, key.clone()).map(|object| ClusterDelta::SetAside { object, reason })
+}
+
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

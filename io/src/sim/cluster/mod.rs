@@ -17,7 +17,7 @@ use muster_core::ids::{Name, ObjectKey};
 use self::kubelet::Due;
 use self::store::Store;
 use super::scenario::{Deletion, FailBind, Kubelet, Scenario};
-use crate::objects::translate::{OwnerRule, TranslateError, gone, translate};
+use crate::objects::translate::{OwnerRule, TranslateError, gone, in_both_dialects, translate};
 use crate::objects::{KaiPodGroup, Metadata, Object, ObjectKind, Pod, PodGroup, Queue};
 
 /// The embedded cluster.
@@ -56,7 +56,7 @@ struct PodNote {
 }
 
 impl Cluster {
-    /// The cluster of a Scenario at time zero, with a queue named `default` in any case.
+    /// The cluster of a Scenario at time zero, with a queue named `default` unless it has queues of KAI's.
     pub fn new(scenario: &Scenario) -> Self {
         let mut cluster = Self {
             kubelet: scenario.kubelet,
@@ -83,7 +83,8 @@ impl Cluster {
 
     fn add_default_queue(&mut self) {
         let key = ObjectKind::Queue.key(None, "default");
-        if self.store.get(ObjectKind::Queue, &key).is_some() {
+        let of_kai = |(kind, _): (ObjectKind, &ObjectKey)| kind == ObjectKind::KaiQueue;
+        if self.store.get(ObjectKind::Queue, &key).is_some() || self.store.keys().any(of_kai) {
             return;
         }
         let metadata =
@@ -201,9 +202,11 @@ impl Cluster {
     }
 
     fn delta(&self, kind: ObjectKind, key: &ObjectKey) -> Option<ClusterDelta> {
-        match self.store.get(kind, key) {
-            None => gone(kind, key),
-            Some(object) => {
+        let namesake = kind.namesake().and_then(|other| self.store.get(other, key));
+        match (self.store.get(kind, key), namesake) {
+            (None, None) => gone(kind, key),
+            (Some(_), Some(_)) => in_both_dialects(kind, key),
+            (Some(object), None) | (None, Some(object)) => {
                 translate(object, &self.owner).unwrap_or_else(TranslateError::set_aside)
             }
         }

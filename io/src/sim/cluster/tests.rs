@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use muster_core::delta::{ClusterDelta, GroupPhase};
+use muster_core::delta::{ClusterDelta, Facts, GroupPhase, ObjectRef};
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::intent::{DecisionOp, Intent, Ruling};
 use muster_core::resource::Quantity;
 use muster_core::status::{Condition, GroupReport, QueueReport, QueueState};
 use muster_core::verdict::Reason;
 
-use super::super::scenario::{Delay, Deletion, FailBind, Kubelet, Scenario};
+use super::super::scenario::{Checks, Delay, Deletion, FailBind, Kubelet, Scenario};
 use super::Cluster;
 use crate::objects::{Node, Object, ObjectKind, Pod, PodGroup, PodGroupCondition};
 
@@ -25,7 +25,7 @@ fn scenario(objects: Vec<Object>) -> Scenario {
         recreate: false,
         objects,
         timeline: Vec::new(),
-        invariants: true,
+        invariants: Checks::All,
         expect: Vec::new(),
         warnings: Vec::new(),
     }
@@ -441,4 +441,51 @@ fn a_default_queue_exists_unless_given() {
         panic!("the given queue is kept");
     };
     assert_eq!(queue.spec.weight, Some(7));
+}
+
+#[test]
+fn beside_queues_of_kai_no_default_queue_is_made() {
+    let kai = read_object(
+        ObjectKind::KaiQueue,
+        r#"{"metadata": {"name": "q"}, "spec": {"resources": {}}}"#,
+    );
+    let cluster = Cluster::new(&scenario(vec![kai]));
+    assert!(
+        cluster.store.get(ObjectKind::Queue, &ObjectKind::Queue.key(None, "default")).is_none()
+    );
+}
+
+fn read_object(kind: ObjectKind, text: &str) -> Object {
+    Object::from_json(kind, text).unwrap()
+}
+
+#[test]
+fn a_name_in_both_dialects_is_set_aside_until_one_of_the_two_is_gone() {
+    let group = |kind| {
+        read_object(kind, r#"{"metadata": {"name": "g"}, "spec": {"queue": "q", "minMember": 3}}"#)
+    };
+    let mut cluster = Cluster::new(&scenario(vec![group(ObjectKind::KaiPodGroup)]));
+    let told = |cluster: &mut Cluster| cluster.take_deltas().pop().expect("something changed");
+    let is_kai = |delta: ClusterDelta| match delta {
+        ClusterDelta::Set(Facts::PodGroup(facts)) => facts.tree.is_some(),
+        other => panic!("{other:?}"),
+    };
+    let key = ObjectKey::new("default", "g");
+    let delete = |kind| [Deletion { kind, key: key.clone() }];
+    cluster.take_deltas();
+    for gone in [ObjectKind::PodGroup, ObjectKind::KaiPodGroup] {
+        let other = gone.namesake().unwrap();
+        cluster.apply([group(gone), group(other)], 0);
+        let ClusterDelta::SetAside { object, reason } = told(&mut cluster) else { panic!() };
+        assert_eq!(object, ObjectRef::PodGroup(key.clone()));
+        assert_eq!(
+            reason,
+            "both scheduling.volcano.sh and scheduling.run.ai have a PodGroup of this name; one of them \
+             has to go"
+        );
+        cluster.delete(&delete(gone), 0);
+        assert_eq!(is_kai(told(&mut cluster)), other == ObjectKind::KaiPodGroup);
+    }
+    cluster.delete(&delete(ObjectKind::PodGroup), 0);
+    assert_eq!(told(&mut cluster), ClusterDelta::Gone(ObjectRef::PodGroup(key.clone())));
 }

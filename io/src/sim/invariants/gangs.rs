@@ -1,14 +1,15 @@
 //! Rules about whole gangs: bound whole or not at all, within one domain, and worth their victims.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
-use muster_core::delta::{TierRef, TopologyMode, TopologyWish};
+use muster_core::delta::{LevelWish, TierRef, TopologyFacts, TopologyMode, TopologyWish};
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::intent::{Decision, DecisionOp};
 
 use super::super::books::{Books, PodEntry, PodStatus};
 use super::super::domains::DomainIndex;
-use super::super::subgroups::subgroups_of;
+use super::super::subgroups::{subgroups_of, tree_of};
 use super::{Invariant, Watch};
 
 /// An eviction that the gang it was made for has still to justify.
@@ -37,10 +38,64 @@ fn nodes_of<'a>(pods: impl IntoIterator<Item = &'a PodEntry>) -> BTreeSet<&'a Na
 struct Bounded<'a> {
     /// Name of the sub-group; empty for the gang itself.
     subgroup: String,
-    /// The widest tier it may span.
-    tier: u32,
+    /// What it may span.
+    span: Span<'a>,
     /// Nodes its pods are on or have room on.
     nodes: BTreeSet<&'a Name>,
+}
+
+/// What the nodes of a unit must have in common.
+enum Span<'a> {
+    /// A domain of this tier or a closer one.
+    Tier(u32),
+    /// A domain of a level of a topology.
+    Level {
+        topology: &'a TopologyFacts,
+        /// Index of the level.
+        level: usize,
+    },
+}
+
+impl Span<'_> {
+    /// Do the nodes keep to it?
+    fn holds(&self, books: &Books, domains: &DomainIndex, nodes: &BTreeSet<&Name>) -> bool {
+        match self {
+            Self::Tier(tier) => domains.share(nodes.iter().copied(), *tier),
+            Self::Level { topology, level } => {
+                let values: BTreeSet<Option<Vec<&Name>>> =
+                    nodes.iter().map(|node| level_values(books, topology, *level, node)).collect();
+                values.len() <= 1 && !values.contains(&None)
+            }
+        }
+    }
+}
+
+/// What a node has for the labels of a topology down to a level; `None` if it lacks the label of any.
+fn level_values<'a>(
+    books: &'a Books,
+    topology: &TopologyFacts,
+    level: usize,
+    node: &Name,
+) -> Option<Vec<&'a Name>> {
+    let labels = &books.nodes.get(node)?.facts.as_ref()?.labels;
+    let value = |label: &Name| labels.iter().find(|(key, _)| key == label).map(|entry| &entry.1);
+    let all: Option<Vec<&Name>> = topology.levels.iter().map(|level| value(&level.label)).collect();
+    all.map(|mut values| {
+        values.truncate(level + 1);
+        values
+    })
+}
+
+impl fmt::Display for Span<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tier(tier) => write!(f, "tier {tier}"),
+            Self::Level { topology, level } => {
+                let label = &topology.levels[*level].label;
+                write!(f, "level {label} of topology {}", topology.name)
+            }
+        }
+    }
 }
 
 /// What of a gang must share a domain.
@@ -48,13 +103,33 @@ fn bounded<'a>(books: &'a Books, job: &ObjectKey) -> Vec<Bounded<'a>> {
     let Some(group) = books.groups.get(job) else { return Vec::new() };
     let whole = hard_tier(books, group.topology.as_ref()).map(|tier| {
         let nodes = nodes_of(books.pods_of(job).map(|(_, pod)| pod));
-        Bounded { subgroup: String::new(), tier, nodes }
+        Bounded { subgroup: String::new(), span: Span::Tier(tier), nodes }
     });
     let parts = subgroups_of(books, job).into_iter().filter_map(|(subgroup, entry)| {
         let tier = hard_tier(books, entry.topology)?;
-        Some(Bounded { subgroup, tier, nodes: nodes_of(entry.pods) })
+        let (span, nodes) = (Span::Tier(tier), nodes_of(entry.pods));
+        Some(Bounded { subgroup, span, nodes })
     });
-    whole.into_iter().chain(parts).collect()
+    let levels = group.tree.as_deref().and_then(|tree| tree.levels.as_ref());
+    let all = books.pods_of(job).map(|(_, pod)| pod).collect();
+    let units = [("", levels, all)]
+        .into_iter()
+        .chain(tree_of(books, job).into_iter().map(|(name, levels, pods)| (&**name, levels, pods)));
+    let by_levels = units.filter_map(|(subgroup, levels, pods)| {
+        let (span, nodes) = (required_level(books, levels)?, nodes_of(pods));
+        Some(Bounded { subgroup: subgroup.to_owned(), span, nodes })
+    });
+    whole.into_iter().chain(parts).chain(by_levels).collect()
+}
+
+/// The level a wish requires; a topology or level that is not there cannot be judged.
+fn required_level<'a>(books: &'a Books, wish: Option<&LevelWish>) -> Option<Span<'a>> {
+    let wish = wish?;
+    let (required, topology) = (wish.required.as_ref()?, books.topologies.get(&wish.topology)?);
+    let levels = &topology.levels;
+    let by_label = levels.iter().position(|level| level.label == *required);
+    let by_alias = || levels.iter().position(|level| level.alias.as_ref() == Some(required));
+    Some(Span::Level { topology, level: by_label.or_else(by_alias)? })
 }
 
 /// The widest tier a hard wish allows. One without a tier is no constraint, as in Volcano; a tier name that
@@ -83,9 +158,9 @@ impl Watch {
         decisions: &[Decision],
     ) {
         for job in placed_jobs(decisions) {
-            for Bounded { subgroup, tier, nodes } in bounded(books, job) {
+            for Bounded { subgroup, span, nodes } in bounded(books, job) {
                 let unit = (job.clone(), subgroup);
-                if domains.share(nodes, tier) {
+                if span.holds(books, domains, &nodes) {
                     self.scattered.remove(&unit);
                 } else {
                     self.scattered.insert(unit);
@@ -101,9 +176,9 @@ impl Watch {
         decisions: &[Decision],
     ) {
         for job in placed_jobs(decisions) {
-            for Bounded { subgroup, tier, nodes } in bounded(books, job) {
+            for Bounded { subgroup, span, nodes } in bounded(books, job) {
                 let unit = (job.clone(), subgroup);
-                if self.scattered.contains(&unit) || domains.share(nodes.iter().copied(), tier) {
+                if self.scattered.contains(&unit) || span.holds(books, domains, &nodes) {
                     continue;
                 }
                 let nodes: Vec<&str> = nodes.iter().map(|name| &***name).collect();
@@ -114,7 +189,7 @@ impl Watch {
                 let nodes = nodes.join(", ");
                 self.report(
                     Invariant::HardTopology,
-                    format!("{who} spans more than one domain of tier {tier}: {nodes}"),
+                    format!("{who} spans more than one domain of {span}: {nodes}"),
                 );
             }
         }

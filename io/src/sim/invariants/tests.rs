@@ -1,5 +1,7 @@
 //! Each rule with a run that keeps it and one that breaks it; decisions are made by hand.
 
+mod trees;
+
 use std::collections::BTreeMap;
 
 use muster_core::delta::{

@@ -15,7 +15,9 @@ use super::warnings::missing_nodes;
 use super::{API_VERSION, Origin, expect, written};
 use crate::objects::{Metadata, Object, ObjectKind, Queue};
 use crate::sim::expectation::Expectation;
-use crate::sim::scenario::{Delay, Deletion, FailBind, Kubelet, Scenario, TimelineEntry, Variant};
+use crate::sim::scenario::{
+    Checks, Delay, Deletion, FailBind, Kubelet, Scenario, TimelineEntry, Variant,
+};
 
 /// Cycle period where a Scenario gives none.
 const PERIOD_MS: i64 = 1000;
@@ -71,7 +73,7 @@ impl Builder {
             recreate: false,
             objects,
             timeline: Vec::new(),
-            invariants: true,
+            invariants: Checks::All,
             expect: Vec::new(),
             warnings: Vec::new(),
         })
@@ -115,7 +117,7 @@ impl Builder {
             recreate: spec.recreate,
             objects,
             timeline,
-            invariants: spec.invariants == written::Switch::On,
+            invariants: spec.invariants,
             expect,
             warnings: Vec::new(),
         };
@@ -168,14 +170,16 @@ impl Builder {
         objects
     }
 
-    /// The objects at time zero, with the queue that exists unless given.
+    /// The objects at time zero, with the queue that exists unless given. KAI's queues have no default
+    /// among them.
     fn objects_at_zero(&mut self, items: Vec<(Origin, Item)>) -> Vec<Object> {
         let mut objects = self.read_objects(0, items);
         let default = ObjectKind::Queue.key(None, "default");
-        if !objects
-            .iter()
-            .any(|object| object.kind() == ObjectKind::Queue && object.key() == default)
-        {
+        let stands_in = |object: &Object| match object.kind() {
+            ObjectKind::Queue => object.key() == default,
+            kind => kind == ObjectKind::KaiQueue,
+        };
+        if !objects.iter().any(stands_in) {
             let metadata = Metadata {
                 name: "default".to_owned(),
                 uid: Some("made-default-queue".to_owned()),
@@ -233,10 +237,14 @@ impl Builder {
         let mut deletions = Vec::new();
         for (at, delete) in written.iter().enumerate() {
             let path = format!("{path}.delete[{at}]");
-            let Some(kind) = ObjectKind::by_name(&delete.kind) else {
-                let known: Vec<_> = ObjectKind::ALL.iter().map(|kind| kind.name()).collect();
+            let Some(kind) = self.kind_to_delete(delete) else {
+                let first = |kind: &&ObjectKind| ObjectKind::by_name(kind.name()) == Some(**kind);
+                let known = ObjectKind::ALL.iter().filter(first).map(|kind| kind.name());
+                let known: Vec<_> = known.collect();
                 let expected = expected_one_of(&delete.kind, &known);
-                let problem = format!("{:?} is not a kind of object; {expected}", delete.kind);
+                let version = delete.api_version.as_ref().map(|version| format!(" ({version})"));
+                let kind = format!("{:?}{}", delete.kind, version.unwrap_or_default());
+                let problem = format!("{kind} is not a kind of object; {expected}");
                 self.fail(&format!("{path}.kind"), problem);
                 continue;
             };
@@ -250,6 +258,20 @@ impl Builder {
             deletions.push(Deletion { kind, key });
         }
         deletions
+    }
+
+    /// The kind that is meant: where several share the name and no `apiVersion` tells them apart, the
+    /// first that has an object of that name.
+    fn kind_to_delete(&self, delete: &written::Delete) -> Option<ObjectKind> {
+        if delete.api_version.is_some() {
+            return ObjectKind::of(delete.api_version.as_deref(), &delete.kind);
+        }
+        let has = |kind: &ObjectKind| {
+            kind.name() == delete.kind
+                && self.known.has(*kind, &kind.key(delete.namespace.as_deref(), &delete.name))
+        };
+        let met = ObjectKind::ALL.iter().copied().find(has);
+        met.or_else(|| ObjectKind::by_name(&delete.kind))
     }
 
     fn fail_binds(&mut self, path: &str, written: &[written::FailBind]) -> Vec<FailBind> {

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::decode::{decode, expected_one_of};
 use super::error::FieldError;
 use crate::objects::Scalar;
-use crate::sim::expectation::{Assertion, Expectation, PodCount, Range, Subject};
+use crate::sim::expectation::{Assertion, Beyond, Bounds, Expectation, PodCount, Range, Subject};
 
 /// Reads one entry of `expect`.
 pub(super) fn read(value: Value) -> Result<Expectation, FieldError> {
@@ -36,10 +36,20 @@ pub(super) fn read(value: Value) -> Result<Expectation, FieldError> {
         }
         Written::QuietAfter(cycle) => (None, Assertion::QuietAfter(cycle)),
         Written::Queue(queue) => {
-            let bounds = queue.allocated.into_iter();
-            let allocated = bounds.map(|(name, bound)| (name.into(), bound)).collect();
-            (queue.cycle, Assertion::Queue { name: queue.name.into(), allocated })
+            if queue.allocated.is_none() && queue.fair_share.is_none() {
+                return Err(FieldError::new("queue", "expected allocated, fairShare or both"));
+            }
+            let fair_share = queue.fair_share.into_iter().flatten();
+            let assertion = Assertion::Queue {
+                name: queue.name.into(),
+                allocated: bounds(queue.allocated),
+                fair_share: fair_share.map(|(name, share)| (name.into(), share.0)).collect(),
+            };
+            (queue.cycle, assertion)
         }
+        Written::Node(node) => (node.cycle, node.assertion()?),
+        Written::Devices(devices) => (devices.cycle, Assertion::Beyond(Beyond::Devices)),
+        Written::Free(free) => (free.cycle, Assertion::Beyond(Beyond::Devices)),
     };
     if cycle == Some(0) {
         return Err(FieldError::new("cycle", "0 is not a cycle; the first one is 1"));
@@ -59,16 +69,21 @@ enum Written {
     Reason(Why),
     QuietAfter(u32),
     Queue(Queue),
+    Node(Node),
+    Devices(Devices),
+    Free(Free),
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Placed {
     gang: Option<KeyText>,
     pod: Option<KeyText>,
     #[serde(default, deserialize_with = "some_range")]
     pods: Option<Range<u64>>,
     node: Option<OneOrMore>,
+    gpu_group: Option<OneOrMore>,
+    numa_zones: Option<Vec<String>>,
     cycle: Option<u32>,
 }
 
@@ -79,7 +94,9 @@ impl Placed {
             (None, Some(pod)) => Subject::Pod(pod.0),
             _ => return Err(FieldError::new(field, "expected either gang or pod")),
         };
-        Ok(PodCount { of, pods: self.pods, nodes: self.node.map(OneOrMore::names) })
+        let shared = self.gpu_group.map(|_| Beyond::SharedGpus);
+        let beyond = shared.or_else(|| self.numa_zones.map(|_| Beyond::NumaZones));
+        Ok(PodCount { of, pods: self.pods, nodes: self.node.map(OneOrMore::names), beyond })
     }
 }
 
@@ -139,16 +156,68 @@ struct Why {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Queue {
     name: String,
-    #[serde(deserialize_with = "amount_ranges")]
-    allocated: BTreeMap<String, Range<Quantity>>,
+    #[serde(default, deserialize_with = "amount_ranges")]
+    allocated: Option<Ranges>,
+    fair_share: Option<BTreeMap<String, Amount>>,
     cycle: Option<u32>,
 }
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a node's name or a list of them")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Node {
+    name: String,
+    #[serde(default, deserialize_with = "amount_ranges")]
+    idle: Option<Ranges>,
+    #[serde(default, deserialize_with = "amount_ranges")]
+    releasing: Option<Ranges>,
+    numa_available: Option<BTreeMap<String, BTreeMap<String, Amount>>>,
+    cycle: Option<u32>,
+}
+
+impl Node {
+    fn assertion(self) -> Result<Assertion, FieldError> {
+        if self.numa_available.is_some() {
+            return Ok(Assertion::Beyond(Beyond::NumaZones));
+        }
+        if self.idle.is_none() && self.releasing.is_none() {
+            return Err(FieldError::new("node", "expected idle, releasing or both"));
+        }
+        let (idle, releasing) = (bounds(self.idle), bounds(self.releasing));
+        Ok(Assertion::Node { name: self.name.into(), idle, releasing })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Devices {
+    #[serde(rename = "claim")]
+    _claim: KeyText,
+    #[serde(rename = "node")]
+    _node: Option<OneOrMore>,
+    #[serde(rename = "count", default, deserialize_with = "some_range")]
+    _count: Option<Range<u64>>,
+    #[serde(rename = "names")]
+    _names: Option<Vec<String>>,
+    cycle: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Free {
+    #[serde(rename = "nodes")]
+    _nodes: OneOrMore,
+    #[serde(rename = "class")]
+    _class: String,
+    #[serde(rename = "count", default, deserialize_with = "some_range")]
+    _count: Option<Range<u64>>,
+    cycle: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a name or a list of them")]
 enum OneOrMore {
     One(String),
     More(Vec<String>),
@@ -180,7 +249,7 @@ impl<'de> Deserialize<'de> for KeyText {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, bound = "T: DeserializeOwned")]
-struct Bounds<T> {
+struct MinMax<T> {
     min: Option<T>,
     max: Option<T>,
 }
@@ -197,7 +266,7 @@ fn range<T: DeserializeOwned + PartialOrd + Copy>(value: Value) -> Result<Range<
     if !value.is_object() {
         return decode::<T>(value).map(Range::exactly).map_err(told);
     }
-    let Bounds { min, max } = decode::<Bounds<T>>(value).map_err(told)?;
+    let MinMax { min, max } = decode::<MinMax<T>>(value).map_err(told)?;
     if min.is_none() && max.is_none() {
         return Err("expected min, max or both".to_owned());
     }
@@ -224,9 +293,14 @@ impl<'de> Deserialize<'de> for Amount {
     }
 }
 
-fn amount_ranges<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<BTreeMap<String, Range<Quantity>>, D::Error> {
+/// Bounds of amounts by resource name.
+type Ranges = BTreeMap<String, Range<Quantity>>;
+
+fn bounds(ranges: Option<Ranges>) -> Bounds {
+    ranges.into_iter().flatten().map(|(name, bound)| (name.into(), bound)).collect()
+}
+
+fn amount_ranges<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ranges>, D::Error> {
     let written = BTreeMap::<String, Value>::deserialize(deserializer)?;
     let read = written.into_iter().map(|(name, value)| match range::<Amount>(value) {
         Ok(Range { min, max }) => {
@@ -235,7 +309,7 @@ fn amount_ranges<'de, D: Deserializer<'de>>(
         }
         Err(problem) => Err(D::Error::custom(format!("{name}: {problem}"))),
     });
-    read.collect()
+    read.collect::<Result<_, _>>().map(Some)
 }
 
 /// Every phase, as the PodGroup's status spells it.
@@ -252,7 +326,7 @@ fn group_phase<'de, D: Deserializer<'de>>(deserializer: D) -> Result<GroupPhase,
 }
 
 /// Every reason the core can give.
-const REASONS: [Reason; 15] = [
+const REASONS: [Reason; 16] = [
     Reason::SetAside,
     Reason::Gated,
     Reason::GangIncomplete,
@@ -268,6 +342,7 @@ const REASONS: [Reason; 15] = [
     Reason::WaitingForVictims,
     Reason::BindBackoff,
     Reason::SearchCut,
+    Reason::Refused,
 ];
 
 fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Reason, D::Error> {

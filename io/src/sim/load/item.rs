@@ -105,6 +105,10 @@ fn object(
     {
         time(text, "metadata.creationTimestamp")?;
     }
+    if let Some(text) = object.metadata().and_then(|metadata| metadata.deletion_timestamp.as_ref())
+    {
+        time(text, "metadata.deletionTimestamp")?;
+    }
     if let Object::NodeMetrics(metrics) = &mut object
         && let Some(text) = &metrics.timestamp
     {

@@ -58,11 +58,15 @@ impl Known {
             }
             Assertion::Queue { name, .. } => {
                 let kinds = [ObjectKind::Queue, ObjectKind::KaiQueue];
-                let known = matches!(&**name, "root")
+                let known = matches!(&**name, "root" | "default")
                     || kinds.iter().any(|kind| self.has(*kind, &kind.key(None, name)));
                 never_unless(known, "queue.name", &format!("queue {name}"))
             }
-            Assertion::QuietAfter(_) => Ok(()),
+            Assertion::Node { name, .. } => {
+                let known = self.has(ObjectKind::Node, &ObjectKind::Node.key(None, name));
+                never_unless(known, "node.name", &format!("node {name}"))
+            }
+            Assertion::QuietAfter(_) | Assertion::Beyond(_) => Ok(()),
         }
     }
 

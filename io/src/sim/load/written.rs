@@ -4,10 +4,12 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use super::decode::{decode, expected_one_of};
 use super::expect::KeyText;
 use super::variants;
 use crate::sim::duration::{self, DurationMs};
-use crate::sim::scenario::Delay;
+use crate::sim::invariants::Invariant;
+use crate::sim::scenario::{Checks, Delay};
 
 /// The document around the spec.
 #[derive(Deserialize)]
@@ -40,7 +42,8 @@ pub(super) struct Spec {
     pub(super) recreate: bool,
     pub(super) objects: Vec<Value>,
     pub(super) timeline: Vec<Entry>,
-    pub(super) invariants: Switch,
+    #[serde(deserialize_with = "checks")]
+    pub(super) invariants: Checks,
     pub(super) expect: Vec<Value>,
     pub(super) variants: Vec<variants::Written>,
 }
@@ -74,9 +77,8 @@ pub(super) struct Delete {
     pub(super) kind: String,
     pub(super) namespace: Option<String>,
     pub(super) name: String,
-    /// Only says more than needed.
-    #[serde(rename = "apiVersion")]
-    _api_version: Option<String>,
+    /// Tells apart kinds that share a name.
+    pub(super) api_version: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -91,24 +93,37 @@ fn once() -> i64 {
     1
 }
 
-/// `on` or `off`; YAML of old reads both as booleans.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Switch {
-    #[default]
-    On,
-    Off,
+/// Which invariants are left out.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Except {
+    except: Vec<String>,
 }
 
-impl<'de> Deserialize<'de> for Switch {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Value::deserialize(deserializer)? {
-            Value::Bool(true) => Ok(Self::On),
-            Value::Bool(false) => Ok(Self::Off),
-            Value::String(word) if word == "on" => Ok(Self::On),
-            Value::String(word) if word == "off" => Ok(Self::Off),
-            other => Err(D::Error::custom(format!("{other} is neither on nor off"))),
+/// `on` or `off`, which YAML of old reads as booleans, or the names of those left out.
+fn checks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Checks, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::Bool(true) => Ok(Checks::All),
+        Value::Bool(false) => Ok(Checks::Off),
+        Value::String(word) if word == "on" => Ok(Checks::All),
+        Value::String(word) if word == "off" => Ok(Checks::Off),
+        written @ Value::Object(_) => {
+            let Except { except } = decode(written).map_err(|error| {
+                let separator = if error.field.is_empty() { "" } else { ": " };
+                D::Error::custom(format!("{}{separator}{}", error.field, error.problem))
+            })?;
+            let left_out = except.iter().map(|name| invariant(name).map_err(D::Error::custom));
+            left_out.collect::<Result<_, _>>().map(Checks::Except)
         }
+        other => Err(D::Error::custom(format!("{other} is neither on nor off"))),
     }
+}
+
+fn invariant(name: &str) -> Result<Invariant, String> {
+    Invariant::ALL.into_iter().find(|one| one.as_str() == name).ok_or_else(|| {
+        let known = Invariant::ALL.map(Invariant::as_str);
+        format!("{name:?} is not an invariant; {}", expected_one_of(name, &known))
+    })
 }
 
 fn start_delay<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Delay>, D::Error> {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use muster_core::intent::DecisionOp;
-use muster_core::policy::Registry;
 use rayon::ThreadPoolBuilder;
 
 use super::super::load::load_text;
@@ -16,7 +15,7 @@ fn play(spec: &str) -> RunResult {
     let scenario = load_text("test.yaml", &text).unwrap();
     let config = match &scenario.config {
         Some(text) => {
-            crate::config::parse(&Registry::standard(), "test.conf", text).unwrap().config
+            crate::config::parse(&crate::config::registry(), "test.conf", text).unwrap().config
         }
         None => crate::config::default_config().config,
     };

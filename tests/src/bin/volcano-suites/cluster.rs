@@ -19,7 +19,7 @@ use crate::SuitesError;
 use crate::args::Scheduler;
 use crate::programs::Programs;
 use crate::suites::Suite;
-use crate::{configuration, webhooks};
+use crate::{configuration, network, webhooks};
 
 /// Namespace of Volcano's own things.
 pub(crate) const SYSTEM: &str = "volcano-system";
@@ -54,9 +54,12 @@ impl Cluster {
         cluster.servers.push(cluster.plane.start_controller_manager()?);
         cluster.servers.push(cluster.plane.start_kube_scheduler(100)?);
         make_namespace_and_queues(&client).await?;
-        let registered = Kubelets::register(client.clone(), suite.nodes()).await;
+        let nodes = suite.nodes();
+        let count = nodes.len();
+        let registered = Kubelets::register(client.clone(), nodes).await;
         let kubelets = registered.map_err(SuitesError::call("registering nodes"))?;
         cluster.tasks.push(tokio::spawn(kubelets.run()));
+        network::install(&client, count).await?;
         let text = programs.configuration()?;
         let file = configuration::create(&client, cluster.plane.folder(), &text).await?;
         let followed = configuration::follow(client.clone(), file.clone(), text);

@@ -10,6 +10,7 @@
 mod args;
 mod cluster;
 mod configuration;
+mod network;
 mod programs;
 mod progress;
 mod report;

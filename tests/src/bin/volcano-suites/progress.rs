@@ -1,7 +1,8 @@
 //! Progress on standard error: a line for each case that has ended.
 
 /// How the log of a suite marks the end of a case that did not pass.
-const FAILED: [&str; 3] = ["• [FAILED]", "• [PANICKED]", "• [TIMEDOUT]"];
+const FAILED: [&str; 5] =
+    ["• [FAILED]", "• [PANICKED]", "• [TIMEDOUT]", "• [INTERRUPTED]", "• [ABORTED]"];
 /// How it marks one that passed.
 const PASSED: &str = "• [";
 
@@ -59,6 +60,8 @@ mod tests {
         assert_eq!(progress.news(log), ["1: passed [2.5 seconds]"]);
         let log = format!("{log} Case 1\n");
         assert_eq!(progress.news(&log), ["2: FAILED Reclaim Case 1"]);
+        let log = format!("{log}---\n• [INTERRUPTED] [3.2 seconds]\nReclaim Case 2\n");
+        assert_eq!(progress.news(&log), ["3: FAILED Reclaim Case 2"]);
         assert_eq!(progress.news(&log), [""; 0]);
     }
 }

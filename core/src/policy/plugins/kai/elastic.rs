@@ -6,7 +6,7 @@
 //! No arguments.
 
 use crate::policy::{Build, JobOrderPlugin, Plugin, PluginSpec, Setup, Words, plugin};
-use crate::world::{Cluster, JobReadOnlyItem};
+use crate::world::{COVERED, Cluster, JobReadOnlyItem};
 
 /// What is known of the plugin.
 pub(super) const SPEC: PluginSpec = PluginSpec {
@@ -34,6 +34,10 @@ impl Build for Elastic {
 impl JobOrderPlugin for Elastic {
     fn job_order(&self, _cluster: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> i64 {
         let has = job.counts().ready() + job.counts().pipelined();
+        // One whose sets of sub-groups are not whole lacks something, however many pods it has.
+        if job.progress(&COVERED).is_some_and(|progress| !progress.of(None).is_whole()) {
+            return BELOW;
+        }
         match has.cmp(&job.spec.min_available) {
             std::cmp::Ordering::Less => BELOW,
             std::cmp::Ordering::Equal => JUST,

@@ -11,6 +11,7 @@ mod priority;
 mod elastic;
 mod task_order;
 mod subgrouporder;
+mod topology;
 mod nodeplacement;
 mod resourcetype;
 mod podaffinity;
@@ -42,7 +43,7 @@ pub(in crate::policy) const KAI: &[&PluginSpec] = &[
     &built_in::NOMINATEDNODE,
     &planned::DYNAMICRESOURCES,
     &planned::MINRUNTIME,
-    &planned::TOPOLOGY,
+    &topology::SPEC,
     &built_in::SNAPSHOT,
     &built_in::REFLECTJOBORDER,
     &planned::GPUPACK,

@@ -14,9 +14,6 @@ pub(super) const MINRUNTIME: PluginSpec = PluginSpec {
     ..PluginSpec::named("minruntime", "jobs run for a while before others may take their room")
 };
 
-pub(super) const TOPOLOGY: PluginSpec =
-    PluginSpec::named("topology", "gangs are placed in one domain of a topology");
-
 pub(super) const DYNAMICRESOURCES: PluginSpec = PluginSpec {
     arguments: &[arg("maxCelCacheEntries", IntFrom(0), "10", "expressions that are kept compiled")],
     ..PluginSpec::named("dynamicresources", "pods get the devices their claims ask for")

@@ -49,8 +49,8 @@ impl JobValidPlugin for PodGroup {
 }
 
 impl JobReadyPlugin for PodGroup {
-    fn job_ready(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
-        Gang.job_ready(job)
+    fn job_ready(&self, cluster: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> bool {
+        Gang.job_ready(cluster, job)
     }
 
     fn job_lacks(&self, job: &JobReadOnlyItem<'_, '_>) -> u32 {

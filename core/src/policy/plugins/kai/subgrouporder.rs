@@ -1,14 +1,15 @@
 //! `subgrouporder`: sub-groups that lack pods first.
 //!
 //! Promise: a sub-group below its minimum is served first; then the one that has fewest pods for its
-//! minimum; one that needs none comes after those that do.
+//! minimum; one that needs none comes after those that do. A set of sub-groups counts those that are
+//! whole.
 //!
 //! No arguments.
 
 use bevy_ecs::entity::Entity;
 
 use crate::policy::{Build, Plugin, PluginSpec, Setup, SubGroupOrderPlugin, Unit, plugin};
-use crate::world::{Cluster, READY, TaskStatus};
+use crate::world::Cluster;
 
 /// What is known of the plugin.
 pub(super) const SPEC: PluginSpec = PluginSpec::of::<SubGroupOrder>(
@@ -31,16 +32,11 @@ impl Build for SubGroupOrder {
 
 impl SubGroupOrderPlugin for SubGroupOrder {
     fn subgroup_order(&self, _: &Cluster<'_, '_>, unit: Unit<'_>, _: &[Entity]) -> i64 {
-        let groups = &unit.job.counts().subgroups;
-        let Some(group) = unit.subgroup.and_then(|at| groups.get(usize::from(at))) else {
-            return i64::MIN;
-        };
-        let min = unit.job.spec.subgroups[usize::from(group.policy)].size;
-        place(group.count(&READY) + group.count(&[TaskStatus::Pipelined]), min)
+        unit.progress().map_or(i64::MIN, |progress| place(progress.has, progress.needs))
     }
 }
 
-/// Where a sub-group stands that has so many pods and needs so many.
+/// Where a sub-group stands that has so many pods, or sub-groups, and needs so many.
 fn place(has: u32, min: u32) -> i64 {
     /// The largest ratio that is told apart, in thousandths.
     const NEEDS_NONE: i64 = 1 << 60;

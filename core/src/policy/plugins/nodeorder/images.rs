@@ -45,7 +45,8 @@ mod tests {
     fn asks(constraints: Constraints) -> Asks {
         let request = ResourceVec::default();
         let (matched, volumes) = (Vec::new(), VolumeNeeds::default());
-        Asks { request, constraints, group_rule: None, matched, volumes, default_spread: None }
+        let (group_rule, default_spread, kin) = (None, None, None);
+        Asks { request, constraints, group_rule, matched, volumes, default_spread, kin }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use muster_core::ids::ObjectKey;
 use super::*;
 use crate::objects::{Node, Object, ObjectKind, Pod, PodGroup};
 use crate::sim::expectation::{Assertion, PodCount, Range, Subject};
-use crate::sim::scenario::{Delay, Deletion, FailBind, Kubelet};
+use crate::sim::scenario::{Checks, Delay, Deletion, FailBind, Kubelet};
 
 fn pod<'a>(objects: &'a [Object], name: &str) -> &'a Pod {
     let found = objects.iter().find_map(|object| match object {
@@ -170,7 +170,7 @@ fn the_rest_of_a_scenario_reads_as_written() {
     assert_eq!(scenario.config.as_deref(), Some("actions: allocate\n"));
     assert_eq!((scenario.period_ms, scenario.cycles), (500, Some(7)));
     assert_eq!(scenario.kubelet, Kubelet { start: Delay::Never, terminate: Delay::Grace });
-    assert!(scenario.recreate && !scenario.invariants);
+    assert!(scenario.recreate && !scenario.invariants.any());
     let entry = &scenario.timeline[0];
     let key = ObjectKey::new("default", "g-w-0");
     assert_eq!(entry.at_ms, 90_000);
@@ -181,7 +181,7 @@ fn the_rest_of_a_scenario_reads_as_written() {
     );
     assert!(entry.restart);
     let plain = read_spec("  objects: []\n");
-    assert_eq!((plain.period_ms, plain.cycles, plain.invariants), (1000, None, true));
+    assert_eq!((plain.period_ms, plain.cycles, plain.invariants), (1000, None, Checks::All));
     assert_eq!(plain.kubelet, Kubelet { start: Delay::Ms(0), terminate: Delay::Ms(0) });
 }
 
@@ -202,11 +202,14 @@ fn expectations_read_as_written() {
     let pods = Some(Range { min: Some(1), max: Some(4) });
     assert_eq!(
         scenario.expect[0].assertion,
-        Assertion::Bound(PodCount { of: gang, pods, nodes: None })
+        Assertion::Bound(PodCount { of: gang, pods, nodes: None, beyond: None })
     );
     let of = Subject::Pod(ObjectKey::new("default", "g-w-0"));
     let nodes = Some(vec!["n0".into(), "n1".into()]);
-    assert_eq!(scenario.expect[1].assertion, Assertion::Bound(PodCount { of, pods: None, nodes }));
+    assert_eq!(
+        scenario.expect[1].assertion,
+        Assertion::Bound(PodCount { of, pods: None, nodes, beyond: None })
+    );
     assert_eq!(
         scenario.expect[2].assertion,
         Assertion::Evicted { of: Subject::All, times: Range::exactly(1) }
@@ -219,7 +222,8 @@ fn expectations_read_as_written() {
             allocated: vec![
                 ("cpu".into(), Range { min: None, max: bound("8") }),
                 ("memory".into(), Range { min: bound("1Gi"), max: bound("1Gi") })
-            ]
+            ],
+            fair_share: Vec::new(),
         }
     );
 }
@@ -238,7 +242,7 @@ fn manifests_of_several_files_and_lists_form_one_scenario() {
     let scenario = with_files(&files, load_one).unwrap();
     let titles = titles(&scenario.objects);
     assert_eq!(titles, ["Queue default", "Node n0", "Pod default/p", "Pod default/q"]);
-    assert_eq!((&*scenario.name, scenario.invariants), ("a", true));
+    assert_eq!((&*scenario.name, scenario.invariants), ("a", Checks::All));
 }
 
 #[test]
@@ -261,7 +265,7 @@ fn a_directory_gives_its_scenarios_and_leaves_other_files_alone() {
 fn what_is_not_acted_on_is_said() {
     let scenario = read_spec(
         "  objects:\n  - {kind: Deployment, apiVersion: apps/v1, metadata: {name: d}}\n  \
-         - {kind: Queue, apiVersion: scheduling.run.ai/v2, metadata: {name: q}}\n  \
+         - {kind: Queue, apiVersion: example.com/v2, metadata: {name: q}}\n  \
          - {kind: Numatopology, apiVersion: nodeinfo.volcano.sh/v1alpha1, metadata: {name: b}}\n  \
          - {kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: gpu}], \
          volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}\n  \
@@ -273,7 +277,7 @@ fn what_is_not_acted_on_is_said() {
         [
             "kind Deployment (apps/v1) is not understood; 1 object was skipped; no controller makes \
              its pods here, so give the pods themselves, or a Gang",
-            "kind Queue (scheduling.run.ai/v2) is not understood; 1 object was skipped",
+            "kind Queue (example.com/v2) is not understood; 1 object was skipped",
             "Numatopology b is read by no rule of this version",
             "Pod default/p asks for resourceClaims, which this version does not enforce \
              (and 1 more)",

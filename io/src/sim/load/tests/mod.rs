@@ -3,6 +3,7 @@
 mod refused;
 mod expanded;
 mod varied;
+mod kai;
 mod random;
 
 use std::fs;

@@ -1,7 +1,5 @@
 //! Variants: one file read as several runs, and what is wrong with the description of one.
 
-use muster_core::policy::Registry;
-
 use super::*;
 use crate::config::{self, Parsed};
 
@@ -23,7 +21,8 @@ fn runs(variants: &str) -> Vec<Scenario> {
 
 fn config_of(run: &Scenario) -> Parsed {
     let text = run.config.as_deref().expect("the Scenario brings its configuration");
-    config::parse(&Registry::standard(), "f.yaml", text).unwrap_or_else(|errors| panic!("{errors}"))
+    config::parse(&crate::config::registry(), "f.yaml", text)
+        .unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 #[test]
@@ -63,7 +62,7 @@ fn a_variant_changes_the_keys_it_names_and_no_other() {
                    - {name: preempt, arguments: {gangAwareEnable: true, maxDomains: 3}}\n";
     assert_eq!(
         config_of(&runs[0]),
-        config::parse(&Registry::standard(), "f.yaml", by_hand).unwrap()
+        config::parse(&crate::config::registry(), "f.yaml", by_hand).unwrap()
     );
 }
 
@@ -74,7 +73,7 @@ fn without_a_configuration_the_built_in_one_is_changed() {
     let built_in = config::DEFAULT_TEXT.replace("enqueue, allocate, backfill", "allocate");
     assert_eq!(
         config_of(&runs[0]),
-        config::parse(&Registry::standard(), "f.yaml", &built_in).unwrap()
+        config::parse(&crate::config::registry(), "f.yaml", &built_in).unwrap()
     );
 }
 

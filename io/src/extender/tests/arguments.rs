@@ -1,0 +1,58 @@
+//! What a file may say of the server, and what is said of that.
+
+use super::super::SPEC;
+use super::*;
+use crate::cli::check_config;
+use muster_core::config::Values;
+
+fn parse(arguments: &str) -> Result<config::Parsed, String> {
+    let conf = format!(
+        "actions: \"enqueue, allocate\"\ntiers:\n- plugins: [{{name: gang}}, {{name: predicates}}, {{name: extender, arguments: {{{arguments}}}}}]\n"
+    );
+    config::parse(&config::registry(), "c.yaml", &conf).map_err(|errors| errors.to_string())
+}
+
+#[test]
+fn an_address_is_asked_for_and_must_be_one() {
+    let error = |arguments: &str| parse(arguments).expect_err("refused");
+    let verb = "extender.predicateVerb: predicate";
+    assert!(error(verb).contains("extender.urlPrefix"), "{}", error(verb));
+    for address in ["localhost:80", "ftp://host", "http://", "http://host/?a=b", "http://a b"] {
+        let text = error(&format!("extender.urlPrefix: \"{address}\", {verb}"));
+        assert!(text.contains("is no address of a server"), "{address}: {text}");
+    }
+    let text = error("extender.urlPrefix: \"http://h\", extender.predicateVerb: \"a b\"");
+    assert!(text.contains("extender.predicateVerb") && text.contains("is no path"), "{text}");
+    let text = error("extender.urlPrefix: \"http://h\", extender.httpTimeout: 0s");
+    assert!(text.contains("leaves the server no time"), "{text}");
+    let text = error("extender.managedResources: [{name: a}]");
+    assert!(text.contains("expected a text"), "{text}");
+    assert!(parse("").is_ok());
+    assert!(parse(&format!("extender.urlPrefix: \"https://h:1/x/\", {verb}")).is_ok());
+}
+
+#[test]
+fn check_config_says_in_words_what_the_server_decides() {
+    let parsed = parse(
+        "extender.urlPrefix: \"http://h\", extender.predicateVerb: p, extender.prioritizeVerb: s, \
+         extender.jobEnqueueableVerb: e",
+    )
+    .expect("valid");
+    assert!(parsed.warnings.iter().all(|text| !text.contains("extender")), "{:?}", parsed.warnings);
+    let mut out = Vec::new();
+    check_config::report("c.yaml", &parsed, &mut out).expect("written");
+    let report = String::from_utf8(out).expect("text");
+    let flat = report.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("your server agrees (extender)"), "{report}");
+    assert!(flat.contains("your server allows (extender)"), "{report}");
+}
+
+#[test]
+fn every_argument_has_a_default_the_plugin_can_be_built_with() {
+    let none = muster_core::config::Arguments::default();
+    let values = Values::new(SPEC.name, SPEC.arguments, &none);
+    assert_eq!((SPEC.check)(values), Ok(()));
+    let settings = super::super::settings::Settings::of(values);
+    assert_eq!(settings.timeout, Duration::from_secs(1));
+    assert!(!settings.has_any());
+}
