@@ -206,7 +206,7 @@ impl<'a> Unit<'a> {
     }
 
     /// What a sub-group has of what makes it whole, counting tasks with a place or with room held;
-    /// for a job without sub-groups.
+    /// `None` for a job without sub-groups.
     pub fn progress(self) -> Option<Progress> {
         let count = |group: &SubGroup| group.count(&COVERED);
         if let Some(progress) = self.job.progress_of(count) {
