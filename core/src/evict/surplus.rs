@@ -6,7 +6,7 @@
 
 use bevy_ecs::entity::Entity;
 
-use crate::world::{Cluster, JobReadOnlyItem, READY, Role, TreeSpare};
+use crate::world::{Cluster, JobReadOnlyItem, READY, Role, SubGroup, TreeSpare};
 
 /// Is the gang harmed?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,6 +50,15 @@ pub(super) fn split(job: &JobReadOnlyItem<'_, '_>, tasks: &[GangTask]) -> Vec<Ha
 pub(super) fn is_surplus(job: &JobReadOnlyItem<'_, '_>, tasks: &[GangTask]) -> bool {
     let mut budget = SpareTasks::of(job);
     tasks.iter().all(|task| budget.take(task) == Harm::Safe)
+}
+
+/// Does the gang run with more than it needs, and no part of it with only some of what that needs?
+pub(super) fn is_elastic(job: &JobReadOnlyItem<'_, '_>) -> bool {
+    let counts = job.counts();
+    let is_broken = |group: &SubGroup| {
+        (1..job.spec.subgroups[usize::from(group.policy)].size).contains(&group.count(&READY))
+    };
+    counts.ready() > job.spec.min_available && !counts.subgroups.iter().any(is_broken)
 }
 
 /// What a job can do without.
