@@ -12,12 +12,13 @@ use rustc_hash::FxBuildHasher;
 
 use crate::ids::TimeMs;
 use crate::place::Session;
-use crate::policy::EvictPurpose;
+use crate::policy::{EvictPurpose, Evictor};
 use crate::world::{Cluster, JobReadOnlyItem, JobSpec, TaskReadOnlyItem, TaskStatus};
 
-use super::action::{EvictAction, EvictLimits};
+use super::action::{EvictAction, EvictLimits, Style};
 use super::evictor_view::EvictorView;
 use super::refusal::{Refusals, SparedBy};
+use super::surplus::is_elastic;
 
 /// Jobs with tasks on nodes.
 pub(super) struct CandidatePool {
@@ -128,7 +129,8 @@ impl CandidatePool {
             refusals.count(rule, occupants(&job), Some(entry.job));
             return None;
         }
-        self.exposed(session, &action.limits, place, refusals)
+        let candidate = self.exposed(session, &action.limits, place, refusals)?;
+        after_its_time(session, action, evictor, candidate, refusals)
     }
 
     /// Running tasks that may be taken for any evictor: jobs in their order, of each the task
@@ -200,6 +202,31 @@ impl CandidatePool {
             self.losses.push(job);
         }
     }
+}
+
+/// The candidate, unless plugins say that it has not run for long enough; a gang that has more than its
+/// minimum then has only that to offer.
+fn after_its_time(
+    session: &Session<'_, '_>,
+    action: &EvictAction,
+    evictor: Entity,
+    candidate: Candidate,
+    refusals: &mut Refusals,
+) -> Option<Candidate> {
+    let for_whom = Evictor { job: evictor, task: None, purpose: action.purpose };
+    let until = session.policies.keeps_until(&session.cluster, &for_whom, candidate.job);
+    let Some(until) = until.filter(|&until| until > session.now.0) else {
+        return Some(candidate);
+    };
+    refusals.postpone(Some(until));
+    let job = session.cluster.job(candidate.job);
+    if action.style == Style::Gang && is_elastic(&job) {
+        let open = candidate.footprint.open.clone();
+        let footprint = Rc::new(Footprint { open, vetoed: true, ..Footprint::default() });
+        return Some(Candidate { footprint, ..candidate });
+    }
+    refusals.count(SparedBy::Young, occupants(&job), Some(candidate.job));
+    None
 }
 
 /// The rule of the action that protects a job from this evictor, if one does.

@@ -6,7 +6,7 @@
 
 use bevy_ecs::entity::Entity;
 
-use crate::world::{Cluster, JobReadOnlyItem, READY, Role, TreeSpare};
+use crate::world::{Cluster, JobReadOnlyItem, READY, Role, SubGroup, TreeSpare};
 
 /// Is the gang harmed?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,6 +50,15 @@ pub(super) fn split(job: &JobReadOnlyItem<'_, '_>, tasks: &[GangTask]) -> Vec<Ha
 pub(super) fn is_surplus(job: &JobReadOnlyItem<'_, '_>, tasks: &[GangTask]) -> bool {
     let mut budget = SpareTasks::of(job);
     tasks.iter().all(|task| budget.take(task) == Harm::Safe)
+}
+
+/// Does the gang run with more than it needs, and no part of it with only some of what that needs?
+pub(super) fn is_elastic(job: &JobReadOnlyItem<'_, '_>) -> bool {
+    let counts = job.counts();
+    let is_broken = |group: &SubGroup| {
+        (1..job.spec.subgroups[usize::from(group.policy)].size).contains(&group.count(&READY))
+    };
+    counts.ready() > job.spec.min_available && !counts.subgroups.iter().any(is_broken)
 }
 
 /// What a job can do without.
@@ -231,5 +240,31 @@ mod tests {
         assert_eq!(safe(build(2), all), ["a-2"]);
         // One is enough: the first may break, and then the second has one to spare.
         assert_eq!(safe(build(1), all), ["a-0", "a-1", "a-2"]);
+    }
+
+    #[test]
+    fn a_set_gives_up_sub_groups_beyond_its_number() {
+        use crate::delta::{SUBGROUP_LABEL, WholeWhen};
+        let build = |needed: u32| {
+            let mut bed = Bed::new();
+            bed.node("n", &[("cpu", 99)]);
+            let tree = crate::testing::tree(&[
+                ("set", None, WholeWhen::SubGroups(Some(needed))),
+                ("x", Some("set"), WholeWhen::Pods(2)),
+                ("y", Some("set"), WholeWhen::Pods(2)),
+                ("z", None, WholeWhen::Pods(1)),
+            ]);
+            bed.group("a", tree.least_pods(), |group| group.tree = Some(Box::new(tree)));
+            for (index, part) in ["x", "x", "x", "y", "y", "z"].into_iter().enumerate() {
+                bed.pod("a", index, Some("n"), |pod| {
+                    pod.labels = vec![(SUBGROUP_LABEL.into(), part.into())];
+                });
+            }
+            bed
+        };
+        let last_first = &["a-5", "a-4", "a-3", "a-2", "a-1", "a-0"];
+        assert_eq!(safe(build(2), last_first), ["a-2"], "x has one more than it needs");
+        // One of the two is enough: y goes, and then x has one to spare.
+        assert_eq!(safe(build(1), last_first), ["a-4", "a-3", "a-2"]);
     }
 }

@@ -382,6 +382,18 @@ pub trait GangVictimsPlugin: Plugin {
     ) -> Option<Vec<(Entity, Vec<Entity>)>>;
 }
 
+/// Gives jobs time to run before others take their room. The latest end counts.
+pub trait MinRuntimePlugin: Plugin {
+    /// Until when the job keeps its minimum from this evictor; what it has beyond it may go earlier. None
+    /// is no opinion. A cycle comes when the time ends for somebody who might have made way.
+    fn keeps_until(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        job: &JobReadOnlyItem<'_, '_>,
+    ) -> Option<TimeMs>;
+}
+
 /// Orders the queues that victims are taken from.
 pub trait VictimQueueOrderPlugin: Plugin {
     /// Key of a queue with victims when a job of queue `wants` evicts; smaller goes first.

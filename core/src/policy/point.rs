@@ -11,9 +11,9 @@ use super::extension::{
     AllocatablePlugin, ApportionPlugin, CyclePlugin, DeadlinePlugin, DomainPullPlugin,
     DomainScorePlugin, FilterPlugin, GangVictimsPlugin, InnerDomainsPlugin, JobEnqueueablePlugin,
     JobEnqueuedPlugin, JobOrderPlugin, JobPipelinedPlugin, JobReadyPlugin, JobScorePlugin,
-    JobStarvingPlugin, JobValidPlugin, LentZonesPlugin, OverusedPlugin, PlacementPlugin,
-    PreemptablePlugin, PreemptivePlugin, QueueOrderPlugin, ReclaimablePlugin, ScorePlugin,
-    SearchSpacePlugin, SubGroupOrderPlugin, TaskOrderPlugin, UnifiedEvictablePlugin,
+    JobStarvingPlugin, JobValidPlugin, LentZonesPlugin, MinRuntimePlugin, OverusedPlugin,
+    PlacementPlugin, PreemptablePlugin, PreemptivePlugin, QueueOrderPlugin, ReclaimablePlugin,
+    ScorePlugin, SearchSpacePlugin, SubGroupOrderPlugin, TaskOrderPlugin, UnifiedEvictablePlugin,
     VictimGuardPlugin, VictimQueueOrderPlugin, VictimTasksPlugin,
 };
 use crate::config::Gate;
@@ -72,6 +72,8 @@ macro_rules! __with_points {
             UnifiedEvictable: UnifiedEvictablePlugin, unified_evictable, None;
             /// Who makes way for a whole gang, instead of the cheapest.
             GangVictims: GangVictimsPlugin, gang_victims, None;
+            /// Until when does a job keep its minimum?
+            MinRuntime: MinRuntimePlugin, min_runtime, None;
             /// Which queue's tasks are evicted first.
             VictimQueueOrder: VictimQueueOrderPlugin, victim_queue_order, None;
             /// Who is to leave its node though nobody asks for the room.

@@ -254,6 +254,11 @@ impl Bed {
         said
     }
 
+    /// Lets time pass.
+    pub(crate) fn wait(&mut self, ms: i64) {
+        self.clock += ms;
+    }
+
     /// Why a job waits.
     pub(crate) fn why(&mut self, group: &str) -> String {
         let jobs = self.scheduler.jobs();

@@ -117,6 +117,16 @@ only! {
             None
         }
     }
+    MinRuntime: MinRuntimePlugin {
+        fn keeps_until(
+            &self,
+            _: &Cluster<'_, '_>,
+            _: &Evictor,
+            _: &JobReadOnlyItem<'_, '_>,
+        ) -> Option<TimeMs> {
+            None
+        }
+    }
     VictimQueueOrder: VictimQueueOrderPlugin {
         fn victim_queue_order(
             &self,

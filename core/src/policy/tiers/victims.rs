@@ -99,6 +99,18 @@ impl Policies {
         plugins.find_map(|policy| policy.gang_victims(cluster, evictor, need, candidates))
     }
 
+    /// Until when a job keeps its minimum from an evictor: the latest any plugin says.
+    pub fn keeps_until(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        job: Entity,
+    ) -> Option<TimeMs> {
+        let plugins = self.at.min_runtime.iter();
+        let job = cluster.job(job);
+        plugins.filter_map(|policy| policy.keeps_until(cluster, evictor, &job)).max()
+    }
+
     /// Plugins that name tasks, each with the interval at which it is asked, if it has one.
     pub fn victim_rounds(&self) -> impl Iterator<Item = (&'static str, Option<i64>)> + '_ {
         self.at.victim_tasks.named().map(|(name, policy)| (name, policy.interval_ms()))

@@ -6,6 +6,7 @@
 
 mod podgroup;
 mod proportion;
+mod minruntime;
 mod predicates;
 mod priority;
 mod elastic;
@@ -42,7 +43,7 @@ pub(in crate::policy) const KAI: &[&PluginSpec] = &[
     &task_order::TASKORDER,
     &built_in::NOMINATEDNODE,
     &planned::DYNAMICRESOURCES,
-    &planned::MINRUNTIME,
+    &minruntime::SPEC,
     &topology::SPEC,
     &built_in::SNAPSHOT,
     &built_in::REFLECTJOBORDER,

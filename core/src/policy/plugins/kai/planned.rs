@@ -1,18 +1,9 @@
 //! Plugins of KAI's that this version knows by name only: a file may list them, their arguments are
 //! checked, and `check-config` says that they have no effect.
 
-use crate::config::ArgumentKind::{Bool, Duration, IntFrom, List, OneOf, Text};
+use crate::config::ArgumentKind::{Bool, IntFrom, List, Text};
 use crate::config::arg;
 use crate::policy::PluginSpec;
-
-pub(super) const MINRUNTIME: PluginSpec = PluginSpec {
-    arguments: &[
-        arg("defaultReclaimMinRuntime", Duration, "0s", "how long reclaim leaves a job alone"),
-        arg("defaultPreemptMinRuntime", Duration, "0s", "how long preempt leaves a job alone"),
-        arg("reclaimResolveMethod", OneOf(&["lca", "queue"]), "lca", "whose time counts"),
-    ],
-    ..PluginSpec::named("minruntime", "jobs run for a while before others may take their room")
-};
 
 pub(super) const DYNAMICRESOURCES: PluginSpec = PluginSpec {
     arguments: &[arg("maxCelCacheEntries", IntFrom(0), "10", "expressions that are kept compiled")],
