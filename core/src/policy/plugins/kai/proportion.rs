@@ -35,7 +35,8 @@ pub(super) const SPEC: PluginSpec = PluginSpec {
             Float,
             "1.0",
             "how strongly past use lowers what is shared by weight; 0 is not at all",
-        ),
+        )
+        .without_effect("this version reads no past use"),
         arg(
             "relcaimerSaturationMultiplier",
             Float,
