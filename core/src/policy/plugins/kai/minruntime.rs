@@ -36,6 +36,7 @@ pub(super) const SPEC: PluginSpec = PluginSpec {
     ],
     words: Words {
         victims: Some("they have run for long enough, or are not needed"),
+        gang_victims: &[EvictPurpose::Preempt, EvictPurpose::Reclaim],
         ..Words::NONE
     },
     ..PluginSpec::of::<MinRuntime>(

@@ -22,7 +22,7 @@ use crate::policy::queues::{
     Amounts, Claims, FairTree, MILLION, Portion, QueueClaim, SharedResources, quota_terms,
 };
 use crate::policy::{
-    ApportionPlugin, Build, EvictPurpose, Plugin, PluginSpec, Setup, Words, plugin,
+    ApportionPlugin, Build, EvictPurpose, KeptDivision, Plugin, PluginSpec, Setup, Words, plugin,
 };
 use crate::resource::ResourceVec;
 use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem, QueueTerms, TaskStatus};
@@ -35,7 +35,8 @@ pub(super) const SPEC: PluginSpec = PluginSpec {
             Float,
             "1.0",
             "how strongly past use lowers what is shared by weight; 0 is not at all",
-        ),
+        )
+        .without_effect("this version reads no past use"),
         arg(
             "relcaimerSaturationMultiplier",
             Float,
@@ -105,12 +106,16 @@ impl ApportionPlugin for KaiProportion {
             deserved: tree.share(at),
             terms: QueueTerms {
                 is_parent: tree.is_parent(at),
-                quotas: Some(Box::new(quota_terms(&self.resources, claim))),
+                quotas: Some(Box::new(quota_terms(self.resources, claim))),
                 warnings: warnings(claim),
                 ..QueueTerms::default()
             },
         };
         claims.queues.iter().enumerate().map(portion).collect()
+    }
+
+    fn keep(&self, claims: &Claims<'_>) -> Option<Box<dyn KeptDivision>> {
+        Some(Box::new(FairTree::new(self.resources, self.usage_weight, claims)))
     }
 
     /// A queue takes back while it stays within its fair share, from those beyond what they may have:
