@@ -1,14 +1,18 @@
 //! Divides the cluster among the queues, before the actions ask what each may have.
 //!
-//! Runs through only when a queue, what queues use and want, or what nodes offer has changed since.
+//! Runs through only when a queue, what queues use and want, or what nodes offer has changed since. A plugin
+//! may keep its division up to date from change to change; then only a queue that comes, goes or is
+//! changed makes it anew.
 //!
 //! Reads: queues and their totals, what the nodes offer. Writes: due and limits of queues.
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{DetectChanges, Local, Query, Ref, Res, ResMut};
 use bevy_ecs::query::QueryData;
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
 
-use crate::policy::{Claims, Policies, Portion, QueueClaim, Wants};
+use crate::policy::{Claims, KeptDivision, Policies, Portion, QueueClaim, Wants};
 use crate::resource::ResourceNames;
 use crate::world::{
     ClusterTotals, Names, QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse,
@@ -26,36 +30,86 @@ pub(super) struct Side {
     terms: &'static mut QueueTerms,
 }
 
+/// A division that is kept up to date.
+pub(super) struct Kept {
+    division: Box<dyn KeptDivision>,
+    /// The queues, by their index among the claims.
+    queues: Vec<Entity>,
+    /// The index of each.
+    at: HashMap<Entity, usize, FxBuildHasher>,
+}
+
 pub(super) fn apportion(
     mut queues: Query<'_, '_, Side>,
     policies: Res<'_, Policies>,
     total: Res<'_, ClusterTotals>,
     mut names: ResMut<'_, Names>,
-    mut known: Local<'_, usize>,
+    (mut known, mut kept): (Local<'_, usize>, Local<'_, Option<Kept>>),
 ) {
-    let changed = |side: &SideReadOnlyItem<'_, '_>| {
-        side.identity.is_changed() || side.spec.is_changed() || side.usage.is_changed()
-    };
+    let is_other =
+        |side: &SideReadOnlyItem<'_, '_>| side.identity.is_changed() || side.spec.is_changed();
     let count = queues.iter().len();
-    if *known == count && !total.is_changed() && !queues.iter().any(|side| changed(&side)) {
+    let same_queues = *known == count && !queues.iter().any(|side| is_other(&side));
+    let moved = total.is_changed() || queues.iter().any(|side| side.usage.is_changed());
+    if same_queues && !moved {
         return;
     }
     *known = count;
-    let Some(portions) = divide(&queues, &policies, &total, &mut names.0) else { return };
-    for (queue, Portion { deserved, terms }) in portions {
+    if let Some(kept) = kept.as_mut().filter(|_| same_queues) {
+        update(&mut queues, kept, &total);
+        debug_assert!(is_anew(&queues, &policies, &total, &mut names.0), "kept is as made anew");
+        return;
+    }
+    let Some(divided) = divide(&queues, &policies, &total, &mut names.0) else { return };
+    *kept = divided.kept;
+    for (queue, Portion { deserved, terms }) in divided.portions {
         let Ok(mut side) = queues.get_mut(queue) else { continue };
         side.deserved.0 = Some(deserved);
         *side.terms = terms;
     }
 }
 
-/// The portion of every queue; `None` if no plugin divides.
+/// Tells a division what has changed, and queues what they are due by it.
+fn update(queues: &mut Query<'_, '_, Side>, kept: &mut Kept, total: &ClusterTotals) {
+    let sides: Vec<SideReadOnlyItem<'_, '_>> =
+        queues.iter().filter(|side| side.usage.is_changed()).collect();
+    let index = |side: &SideReadOnlyItem<'_, '_>| kept.at.get(&side.entity).copied();
+    let changed = sides.iter().filter_map(|side| Some((index(side)?, &*side.usage)));
+    let changed: Vec<(usize, &QueueUse)> = changed.collect();
+    for (at, due) in kept.division.update(total.offered(), total.by_others(), &changed) {
+        let Ok(mut side) = queues.get_mut(kept.queues[at]) else { continue };
+        side.deserved.0 = Some(due);
+    }
+}
+
+/// Is every queue due what a new division gives it?
+fn is_anew(
+    queues: &Query<'_, '_, Side>,
+    policies: &Policies,
+    total: &ClusterTotals,
+    names: &mut ResourceNames,
+) -> bool {
+    let anew = divide(queues, policies, total, names).map(|divided| divided.portions);
+    anew.into_iter().flatten().all(|(queue, portion)| {
+        queues.get(queue).is_ok_and(|side| side.deserved.0 == Some(portion.deserved))
+    })
+}
+
+/// A division of the cluster.
+struct Divided {
+    /// The portion of every queue.
+    portions: Vec<(Entity, Portion)>,
+    /// The division itself, if it is kept up to date.
+    kept: Option<Kept>,
+}
+
+/// The division of the cluster; `None` if no plugin divides.
 fn divide(
     queues: &Query<'_, '_, Side>,
     policies: &Policies,
     total: &ClusterTotals,
     names: &mut ResourceNames,
-) -> Option<Vec<(Entity, Portion)>> {
+) -> Option<Divided> {
     let mut sides: Vec<SideReadOnlyItem<'_, '_>> = queues.iter().collect();
     sides.sort_by(|a, b| a.identity.name.cmp(&b.identity.name));
     let entities: Vec<Entity> = sides.iter().map(|side| side.entity).collect();
@@ -86,6 +140,12 @@ fn divide(
     });
     let queues: Vec<QueueClaim<'_>> = claims.collect();
     let (total, others) = (total.offered(), total.by_others());
-    let portions = policies.apportion(&Claims { queues, total, others, names })?;
-    Some(entities.into_iter().zip(portions).collect())
+    let claims = Claims { queues, total, others, names };
+    let portions = entities.iter().copied().zip(policies.apportion(&claims)?).collect();
+    let at = entities.iter().copied().zip(0..).collect();
+    let division = policies.keep_division(&claims);
+    Some(Divided {
+        portions,
+        kept: division.map(|division| Kept { division, queues: entities, at }),
+    })
 }

@@ -17,10 +17,11 @@ use crate::class::Class;
 use crate::ids::TimeMs;
 use crate::intent::Consultation;
 use crate::interpod::{InterPodFilters, InterPodScores};
-use crate::resource::{ResourceNames, ResourceVec};
+use crate::resource::{Limits, ResourceNames, ResourceVec};
 use crate::verdict::Verdict;
 use crate::world::{
-    Cluster, DomainTotals, Exclusion, JobReadOnlyItem, QueueReadOnlyItem, TaskReadOnlyItem,
+    Cluster, DomainTotals, Exclusion, JobReadOnlyItem, QueueReadOnlyItem, QueueUse,
+    TaskReadOnlyItem,
 };
 
 /// Excludes nodes for a class of tasks. A node any plugin excludes is excluded.
@@ -300,12 +301,30 @@ pub trait ApportionPlugin: Plugin {
     /// changed.
     fn apportion(&self, claims: &Claims<'_>) -> Vec<Portion>;
 
+    /// The same division, to be kept up to date as long as no queue comes, goes or is changed. None where
+    /// every change makes it anew.
+    fn keep(&self, _claims: &Claims<'_>) -> Option<Box<dyn KeptDivision>> {
+        None
+    }
+
     /// Which queues are compared when one queue takes from another: the ancestors this many levels
     /// above the two, and at most those where their paths part. None if nobody need be, because the
     /// plugin itself keeps queues from taking from each other in circles.
     fn levels_compared(&self) -> Option<usize> {
         Some(usize::MAX)
     }
+}
+
+/// A division of the cluster that is kept up to date.
+pub trait KeptDivision: Send + Sync {
+    /// What there is may be something else now, and some queues, by their index among the claims, have
+    /// or want something else. Returns the queues with another due, and that.
+    fn update(
+        &mut self,
+        total: &ResourceVec,
+        others: &ResourceVec,
+        changed: &[(usize, &QueueUse)],
+    ) -> Vec<(usize, Limits)>;
 }
 
 /// Admits jobs. A rejection ends the vote, a permit ends it at its tier, and silence agrees.

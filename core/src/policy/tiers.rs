@@ -14,8 +14,9 @@ use bevy_ecs::prelude::Resource;
 use super::asked::PluginsAsked;
 use super::point::Lists;
 use super::{
-    AdmissionContext, Admittance, Arrangement, Claims, LentZones, Pairing, Plugin, Point, Portion,
-    Purpose, QueueTable, SchedulerConfig, ScoreScale, SearchSpace, Unit, UnitAsks, Vote, upwards,
+    AdmissionContext, Admittance, Arrangement, Claims, KeptDivision, LentZones, Pairing, Plugin,
+    Point, Portion, Purpose, QueueTable, SchedulerConfig, ScoreScale, SearchSpace, Unit, UnitAsks,
+    Vote, upwards,
 };
 use crate::class::Class;
 use crate::config::Gates;
@@ -365,6 +366,11 @@ impl Policies {
     /// Division of the cluster: the first plugin that divides counts; `None` where nobody does.
     pub fn apportion(&self, claims: &Claims<'_>) -> Option<Vec<Portion>> {
         self.at.apportion.iter().next().map(|policy| policy.apportion(claims))
+    }
+
+    /// The division by the same plugin, to be kept up to date; `None` where it is made anew every time.
+    pub fn keep_division(&self, claims: &Claims<'_>) -> Option<Box<dyn KeptDivision>> {
+        self.at.apportion.iter().next().and_then(|policy| policy.keep(claims))
     }
 
     /// Which queues are compared when one takes from another, by the plugin that divides.

@@ -11,8 +11,10 @@ use super::shared::{Amounts, SharedResources};
 use super::{Claims, QueueClaim, Wants};
 use crate::delta::OverQuotaWeights;
 use crate::ids::{Name, TimeMs};
+use crate::policy::KeptDivision;
 use crate::resource::Limits;
-use crate::world::QuotaTerms;
+use crate::resource::ResourceVec;
+use crate::world::{QueueUse, QuotaTerms};
 
 /// Queues with what they are given, want and share.
 #[derive(Clone, Debug)]
@@ -44,6 +46,8 @@ struct Seat {
     /// Millionths of the cluster it used of late.
     usage: [u64; SharedResources::COUNT],
     request: Amounts,
+    /// What of its requests counts.
+    wants: Wants,
     share: Amounts,
 }
 
@@ -51,7 +55,7 @@ impl FairTree {
     /// The tree of these claims, divided.
     pub(crate) fn new(resources: SharedResources, usage_weight: u64, claims: &Claims<'_>) -> Self {
         let seats = claims.queues.iter().map(|claim| Seat::of(&resources, claim)).collect();
-        let total = Self::total_of(&resources, claims);
+        let total = total_of(&resources, claims.total, claims.others);
         let mut tree =
             Self { resources, usage_weight, seats, total, stale: BTreeSet::new(), divided: 0 };
         for at in claims.top_down() {
@@ -65,12 +69,6 @@ impl FairTree {
         }
         tree.settle();
         tree
-    }
-
-    /// What of each shared resource there is: what pods of others take is not to be had.
-    fn total_of(resources: &SharedResources, claims: &Claims<'_>) -> Amounts {
-        let (all, others) = (resources.amounts(claims.total), resources.amounts(claims.others));
-        std::array::from_fn(|at| all[at].saturating_sub(others[at]).max(0))
     }
 
     /// The fair share of a queue.
@@ -147,6 +145,35 @@ impl FairTree {
     }
 }
 
+impl KeptDivision for FairTree {
+    fn update(
+        &mut self,
+        total: &ResourceVec,
+        others: &ResourceVec,
+        changed: &[(usize, &QueueUse)],
+    ) -> Vec<(usize, Limits)> {
+        let total = total_of(&self.resources, total, others);
+        let before = std::mem::replace(&mut self.total, total);
+        for resource in (0..SharedResources::COUNT).filter(|&at| before[at] != total[at]) {
+            self.stale.insert((0, None, resource));
+        }
+        for &(at, usage) in changed {
+            let request = request(&self.resources, usage, self.seats[at].wants);
+            let before = std::mem::replace(&mut self.seats[at].request, request);
+            for resource in (0..SharedResources::COUNT).filter(|&at| before[at] != request[at]) {
+                self.renew_level_of(at, resource);
+            }
+        }
+        self.settle().into_iter().map(|at| (at, self.share(at))).collect()
+    }
+}
+
+/// What of each shared resource there is: what pods of others take is not to be had.
+fn total_of(resources: &SharedResources, all: &ResourceVec, others: &ResourceVec) -> Amounts {
+    let (all, others) = (resources.amounts(all), resources.amounts(others));
+    std::array::from_fn(|at| all[at].saturating_sub(others[at]).max(0))
+}
+
 impl Seat {
     fn of(resources: &SharedResources, claim: &QueueClaim<'_>) -> Self {
         let terms = quota_terms(resources, claim);
@@ -161,19 +188,20 @@ impl Seat {
             limit: resources.named(&terms.limit),
             weights: weights(claim),
             usage: [0; SharedResources::COUNT],
-            request: request(resources, claim),
+            request: request(resources, claim.usage, claim.wants),
+            wants: claim.wants,
             share: [0; SharedResources::COUNT],
         }
     }
 }
 
-/// What the queue and those below it have and could be served with.
-fn request(resources: &SharedResources, claim: &QueueClaim<'_>) -> Amounts {
-    let amounts = resources.amounts(&claim.demand());
-    match claim.wants {
+/// What a queue and those below it have and could be served with.
+fn request(resources: &SharedResources, usage: &QueueUse, wants: Wants) -> Amounts {
+    let amounts = resources.amounts(&wants.of(usage));
+    match wants {
         Wants::WhatItHas => amounts,
         Wants::Everything => {
-            let gated = resources.amounts(&claim.usage.gated);
+            let gated = resources.amounts(&usage.gated);
             std::array::from_fn(|at| amounts[at].saturating_sub(gated[at]))
         }
     }

@@ -70,11 +70,18 @@ pub enum Wants {
 impl QueueClaim<'_> {
     /// What the queue and its children would use if they could.
     pub(super) fn demand(&self) -> ResourceVec {
-        match self.wants {
-            Wants::Everything => self.usage.requested.clone(),
-            Wants::WhatItHas => {
-                let mut has = self.usage.allocated.clone();
-                has.add(&self.usage.reserved);
+        self.wants.of(self.usage)
+    }
+}
+
+impl Wants {
+    /// What of a queue's totals it is.
+    fn of(self, usage: &QueueUse) -> ResourceVec {
+        match self {
+            Self::Everything => usage.requested.clone(),
+            Self::WhatItHas => {
+                let mut has = usage.allocated.clone();
+                has.add(&usage.reserved);
                 has
             }
         }

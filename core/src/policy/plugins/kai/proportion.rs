@@ -22,7 +22,7 @@ use crate::policy::queues::{
     Amounts, Claims, FairTree, MILLION, Portion, QueueClaim, SharedResources, quota_terms,
 };
 use crate::policy::{
-    ApportionPlugin, Build, EvictPurpose, Plugin, PluginSpec, Setup, Words, plugin,
+    ApportionPlugin, Build, EvictPurpose, KeptDivision, Plugin, PluginSpec, Setup, Words, plugin,
 };
 use crate::resource::ResourceVec;
 use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem, QueueTerms, TaskStatus};
@@ -111,6 +111,10 @@ impl ApportionPlugin for KaiProportion {
             },
         };
         claims.queues.iter().enumerate().map(portion).collect()
+    }
+
+    fn keep(&self, claims: &Claims<'_>) -> Option<Box<dyn KeptDivision>> {
+        Some(Box::new(FairTree::new(self.resources, self.usage_weight, claims)))
     }
 
     /// A queue takes back while it stays within its fair share, from those beyond what they may have:

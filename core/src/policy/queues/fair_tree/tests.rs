@@ -45,18 +45,14 @@ fn children_divide_the_share_of_their_parent() {
 
 #[test]
 fn what_pods_of_others_take_is_not_shared() {
-    with_claims(&[], [0, 0], |claims| {
-        let mut names = ResourceNames::default();
-        let resources = SharedResources::new(&mut names);
-        let amount = |units: i64| {
-            let list =
-                vec![("nvidia.com/gpu".into(), crate::resource::Quantity::from_units(units))];
-            names.clone().vector(&list)
-        };
-        let (total, others) = (amount(8), amount(3));
-        let claims = Claims { total: &total, others: &others, ..claims.clone() };
-        assert_eq!(FairTree::total_of(&resources, &claims), [0, 0, 5000]);
-    });
+    let mut names = ResourceNames::default();
+    let resources = SharedResources::new(&mut names);
+    let amount = |units: i64| {
+        let list = vec![("nvidia.com/gpu".into(), crate::resource::Quantity::from_units(units))];
+        names.clone().vector(&list)
+    };
+    let (total, others) = (amount(8), amount(3));
+    assert_eq!(total_of(&resources, &total, &others), [0, 0, 5000]);
 }
 
 proptest! {
@@ -87,6 +83,73 @@ proptest! {
                         "something is left below {at}"
                     );
                 }
+            }
+            Ok(())
+        })?;
+    }
+}
+
+/// A tree of four levels: ten queues below the root, ten below each of them, and nine below each of those.
+fn wide_tree() -> Vec<Shape> {
+    let queue = |parent, wants| Shape {
+        parent,
+        weight: 1,
+        capability: [None, None],
+        deserved: None,
+        guarantee: [None, None],
+        wants: [wants, wants],
+    };
+    let mut shapes = vec![queue(None, 0)];
+    shapes.extend((0..10).map(|_| queue(Some(0), 0)));
+    shapes.extend((0..100).map(|at| queue(Some(1 + at / 10), 0)));
+    shapes.extend((0..900).map(|at| queue(Some(11 + at / 9), 100)));
+    shapes
+}
+
+#[test]
+fn a_finished_pod_costs_the_levels_it_reaches() {
+    with_claims(&wide_tree(), [30_000, 90_000], |claims| {
+        let mut tree = tree(claims);
+        let all = std::mem::take(&mut tree.divided);
+        // The level of nobody, the root's and those of 110 parents, for three resources.
+        assert_eq!(all, 3 * 112);
+        let mut uses: Vec<QueueUse> =
+            claims.queues.iter().map(|claim| claim.usage.clone()).collect();
+        let mut path = Vec::new();
+        let mut next = Some(1010);
+        while let Some(at) = next {
+            let cpu = uses[at].requested.get(Dim::CPU);
+            uses[at].requested.set(Dim::CPU, cpu - 1);
+            path.push(at);
+            next = claims.queues[at].parent;
+        }
+        let changed: Vec<(usize, &QueueUse)> = path.into_iter().map(|at| (at, &uses[at])).collect();
+        tree.update(claims.total, claims.others, &changed);
+        assert!(tree.divided <= 4, "{} levels divided", tree.divided);
+    });
+}
+
+proptest! {
+    #[test]
+    fn a_tree_that_was_updated_is_the_one_made_anew(
+        shapes in any_shapes(),
+        totals in [[0i64..80, 0i64..80], [0i64..80, 0i64..80]],
+        wants in prop::collection::vec((any::<prop::sample::Index>(), [0i64..40, 0i64..40]), 1..5),
+    ) {
+        let mut other = shapes.clone();
+        for (at, wants) in wants {
+            other[at.index(shapes.len())].wants = wants;
+        }
+        let mut kept = with_claims(&shapes, totals[0], tree);
+        with_claims(&other, totals[1], |claims| {
+            let all: Vec<(usize, &QueueUse)> =
+                claims.queues.iter().map(|claim| claim.usage).enumerate().collect();
+            let before: Vec<Amounts> = kept.seats.iter().map(|seat| seat.share).collect();
+            let told = kept.update(claims.total, claims.others, &all);
+            let anew = tree(claims);
+            for (at, seat) in anew.seats.iter().enumerate() {
+                prop_assert_eq!(kept.seats[at].share, seat.share);
+                prop_assert_eq!(told.iter().any(|one| one.0 == at), before[at] != seat.share);
             }
             Ok(())
         })?;
