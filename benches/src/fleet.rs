@@ -316,6 +316,7 @@ impl Pod<'_> {
             annotated: None,
             version: Some(1),
             deleting: false,
+            leave_by: None,
             owner: None,
         })
     }

@@ -127,6 +127,7 @@ pub fn pod(name: &str) -> Built<PodFacts> {
         annotated: None,
         version: None,
         deleting: false,
+        leave_by: None,
     })
 }
 

@@ -211,11 +211,14 @@ pub struct PipelineConfig {
     pub persistence: Persistence,
     /// Longest time room is held, or a call goes unanswered, in milliseconds.
     pub deadline_ms: i64,
+    /// How long after a pod was to be gone its room is still counted as room to come, in milliseconds;
+    /// none is until somebody waited for it in vain.
+    pub stuck_after_ms: Option<i64>,
 }
 
 impl Default for PipelineConfig {
     fn default() -> Self {
-        Self { persistence: Persistence::NominatedNode, deadline_ms: 600_000 }
+        Self { persistence: Persistence::NominatedNode, deadline_ms: 600_000, stuck_after_ms: None }
     }
 }
 

@@ -4,7 +4,8 @@
 //! Pods that were leaving when a reservation was made and still are when it ends have had their time:
 //! the room they take is no longer counted as room to come, for anybody, until they are really gone.
 //! So the gang is placed afresh in the same cycle, on what is free or on room others leave, but does
-//! not wait for the same pods again.
+//! not wait for the same pods again. Where KAI's dialect is spoken, the same goes for a pod that should
+//! have been gone two minutes ago, whether or not anybody waits for it.
 //!
 //! Reads: deadlines. Writes: assumptions, through a Statement or as a failed call does; pauses.
 
@@ -19,13 +20,21 @@ use crate::place::Outcome;
 use crate::policy::Policies;
 use crate::reservation::Release;
 use crate::statement::Statement;
-use crate::world::{Assumption, Cluster};
+use crate::world::{Assumption, Cluster, TaskReadOnlyItem};
 
 pub(super) fn expire(
     mut cluster: Cluster<'_, '_>,
     policies: Res<'_, Policies>,
     mut outcome: ResMut<'_, Outcome>,
 ) {
+    for task in cluster.take_overdue() {
+        let leaves = |task: TaskReadOnlyItem<'_, '_>| {
+            task.timing.leaving.get().is_some() && !task.timing.stuck
+        };
+        if cluster.tasks.get(task).is_ok_and(leaves) {
+            cluster.distrust(task);
+        }
+    }
     let mut held = Vec::new();
     for task in cluster.take_due() {
         match cluster.task(task).assumed.0 {

@@ -37,7 +37,8 @@ pub(super) fn reflect(
     let waits_end = session.cluster.next_due();
     let load_ends = session.cluster.loads.fades_at();
     let hour = session.cluster.lending.until;
-    let due_at = [next_due(&mut session), alarm, waits_end, load_ends, hour];
+    let overdue = session.cluster.next_overdue();
+    let due_at = [next_due(&mut session), alarm, waits_end, overdue, load_ends, hour];
     due.0 = due_at.into_iter().flatten().min();
     refused::join(&mut session);
     groups::reflect(&mut session);

@@ -89,6 +89,8 @@ pub struct PodFacts {
     pub annotated: Option<AnnotatedNode>,
     /// Has a deletion timestamp.
     pub deleting: bool,
+    /// By when a pod that leaves is to be gone: its deletion timestamp as a time.
+    pub leave_by: Option<TimeMs>,
 }
 
 /// Annotations `volcano.sh/pipelined-status`, `volcano.sh/pipelined-node` and

@@ -11,7 +11,7 @@ use bevy_ecs::prelude::Resource;
 
 use crate::ids::TimeMs;
 use crate::place::Session;
-use crate::policy::{EvictPurpose, Point};
+use crate::policy::{EvictPurpose, Purpose, SearchSpace, Unit};
 use crate::world::{ClassId, LogMark};
 
 use super::action::{EvictAction, Style};
@@ -46,8 +46,10 @@ struct Proof {
 struct ShortageKind {
     purpose: EvictPurpose,
     ask: Ask,
-    /// Where places or candidates differ from job to job, the job.
+    /// Where candidates differ from job to job, the job.
     job: Option<Entity>,
+    /// The domains room may be made in, as the tree was drawn then; `None` is the whole cluster.
+    space: Option<(u64, SearchSpace)>,
 }
 
 impl ShortageKind {
@@ -55,9 +57,14 @@ impl ShortageKind {
         let evictor = shortage.evictor;
         // Task by task, tasks of the job itself may make way for others of it.
         let own = action.style == Style::Task && action.purpose == EvictPurpose::Preempt;
-        let apart = own || session.policies.is_asked(Point::SearchSpace);
-        let job = apart.then_some(evictor.job);
-        Self { purpose: evictor.purpose, ask: Ask::of(session, shortage), job }
+        let unit = Unit { job: &session.cluster.job(evictor.job), subgroup: None };
+        let space = session.policies.search_space(&session.cluster, unit, Purpose::Evict);
+        Self {
+            purpose: evictor.purpose,
+            ask: Ask::of(session, shortage),
+            job: own.then_some(evictor.job),
+            space: space.map(|space| (session.cluster.domain_index().version, space)),
+        }
     }
 }
 

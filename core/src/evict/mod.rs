@@ -32,11 +32,12 @@ pub(crate) use infeasible::InfeasibleCache;
 use bevy_ecs::entity::Entity;
 
 use crate::delta::PreemptionPolicy;
+use crate::ids::TimeMs;
 use crate::place::{Entitled, PendingTasks, Session, TaskSet, Turn, drive, explain};
 use crate::policy::EvictPurpose;
 use crate::statement::Statement;
 use crate::verdict::Verdict;
-use crate::world::TaskStatus;
+use crate::world::{JobReadOnlyItem, TaskStatus};
 
 use action::Style;
 use candidates::CandidatePool;
@@ -86,6 +87,11 @@ fn may_evict(session: &mut Session<'_, '_>, action: &EvictAction, job: Entity) -
     if item.counts().pending() == 0 || !session.policies.job_starving(&item) {
         return false;
     }
+    if let Some(end) = delayed_until(&item).filter(|&end| end > session.now.0) {
+        session.wake_at(Some(end));
+        return false;
+    }
+    let item = session.cluster.job(job);
     let members = item.members.0.iter().map(|&task| session.cluster.task(task));
     let mut waiting =
         members.filter(|task| task.status().0 == TaskStatus::Pending && !task.traits.gated);
@@ -94,6 +100,14 @@ fn may_evict(session: &mut Session<'_, '_>, action: &EvictAction, job: Entity) -
         refusal::deny(session, action, job, Denied::Never);
     }
     some
+}
+
+/// Until when nobody makes way for the job, by its own word.
+fn delayed_until(job: &JobReadOnlyItem<'_, '_>) -> Option<TimeMs> {
+    let tree = job.spec.tree.as_ref().filter(|tree| tree.preemption_delay_ms > 0)?;
+    let since =
+        tree.last_eviction.map_or(job.identity.created, |time| time.max(job.identity.created));
+    Some(TimeMs(since.0.saturating_add(tree.preemption_delay_ms)))
 }
 
 /// What is left to place of a job, as far as the action makes room for it.

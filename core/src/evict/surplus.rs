@@ -241,4 +241,30 @@ mod tests {
         // One is enough: the first may break, and then the second has one to spare.
         assert_eq!(safe(build(1), all), ["a-0", "a-1", "a-2"]);
     }
+
+    #[test]
+    fn a_set_gives_up_sub_groups_beyond_its_number() {
+        use crate::delta::{SUBGROUP_LABEL, WholeWhen};
+        let build = |needed: u32| {
+            let mut bed = Bed::new();
+            bed.node("n", &[("cpu", 99)]);
+            let tree = crate::testing::tree(&[
+                ("set", None, WholeWhen::SubGroups(Some(needed))),
+                ("x", Some("set"), WholeWhen::Pods(2)),
+                ("y", Some("set"), WholeWhen::Pods(2)),
+                ("z", None, WholeWhen::Pods(1)),
+            ]);
+            bed.group("a", tree.least_pods(), |group| group.tree = Some(Box::new(tree)));
+            for (index, part) in ["x", "x", "x", "y", "y", "z"].into_iter().enumerate() {
+                bed.pod("a", index, Some("n"), |pod| {
+                    pod.labels = vec![(SUBGROUP_LABEL.into(), part.into())];
+                });
+            }
+            bed
+        };
+        let last_first = &["a-5", "a-4", "a-3", "a-2", "a-1", "a-0"];
+        assert_eq!(safe(build(2), last_first), ["a-2"], "x has one more than it needs");
+        // One of the two is enough: y goes, and then x has one to spare.
+        assert_eq!(safe(build(1), last_first), ["a-4", "a-3", "a-2"]);
+    }
 }

@@ -174,7 +174,7 @@ pub struct SearchSpace {
 pub struct Unit<'a> {
     /// The job.
     pub job: &'a JobReadOnlyItem<'a, 'a>,
-    /// Index of the sub-group; none is the whole job.
+    /// Index of the sub-group; `None` is the whole job.
     pub subgroup: Option<u16>,
 }
 
@@ -205,8 +205,8 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// What a sub-group has of what makes it whole, counting tasks with a place or with room held; none
-    /// for a job without sub-groups.
+    /// What a sub-group has of what makes it whole, counting tasks with a place or with room held;
+    /// `None` for a job without sub-groups.
     pub fn progress(self) -> Option<Progress> {
         let count = |group: &SubGroup| group.count(&COVERED);
         if let Some(progress) = self.job.progress_of(count) {

@@ -19,7 +19,7 @@ pub struct DomainSpec {
     pub name: Name,
     /// The object, once seen and not gone.
     pub facts: Option<DomainFacts>,
-    /// Which of a topology's domains it is; none for one that an object names.
+    /// Which of a topology's domains it is; `None` for one that an object names.
     pub level: Option<LevelValues>,
 }
 

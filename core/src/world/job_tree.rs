@@ -94,7 +94,7 @@ fn set(min: Option<u32>, mut lacks: Vec<u32>) -> Progress {
 }
 
 impl GroupTree {
-    /// The set a sub-group is part of; none at the top.
+    /// The set a sub-group is part of; `None` at the top.
     pub fn parent(&self, at: usize) -> Option<usize> {
         // Parents come before their children; whatever else is said counts as the top.
         self.subgroups[at].parent.map(usize::from).filter(|&parent| parent < at)
@@ -134,7 +134,7 @@ impl<'w> JobReadOnlyItem<'w, '_> {
         self.spec.tree.as_deref().filter(|tree| !tree.subgroups.is_empty())
     }
 
-    /// The progress of its tree, counting the pods in some statuses; none if it has no tree.
+    /// The progress of its tree, counting the pods in some statuses; `None` if it has no tree.
     pub fn progress(&self, statuses: &[TaskStatus]) -> Option<TreeProgress> {
         self.progress_of(|group| group.count(statuses))
     }

@@ -51,7 +51,7 @@ impl LevelTree {
 }
 
 impl DomainIndex {
-    /// The topology of a name; none if there is no such object.
+    /// The topology of a name; `None` if there is no such object.
     pub fn topology(&self, name: &str) -> Option<&LevelTree> {
         self.topologies.get(name)
     }

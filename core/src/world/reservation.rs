@@ -4,7 +4,7 @@
 //! never by an attempt that is undone. It lives until its pod is seen on the node (confirmed) or the
 //! room is given up (released); the numbers of each are kept here.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Component, Resource};
@@ -118,6 +118,8 @@ pub struct Reservations {
     /// When something runs out, in the order of time. Everything is given the same time, so entries
     /// come in that order; one that was settled meanwhile is skipped when its time comes.
     due: VecDeque<(TimeMs, Entity)>,
+    /// By when tasks that leave are to be gone.
+    leave_by: BTreeMap<Entity, TimeMs>,
     /// Tasks whose pods may have to be written.
     changed: Vec<Entity>,
 }
@@ -130,6 +132,7 @@ impl Reservations {
             rules,
             counts: ReservationCounts::default(),
             due: VecDeque::new(),
+            leave_by: BTreeMap::new(),
             changed: Vec::new(),
         }
     }
@@ -137,6 +140,20 @@ impl Reservations {
     /// Reserves capacity for more entries, so that the list of a large cycle is not copied while it grows.
     pub(crate) fn expect(&mut self, tasks: usize) {
         self.due.reserve(tasks);
+    }
+
+    /// Notes by when a task is to be gone; none for one that stays.
+    pub(crate) fn note_leave_by(&mut self, task: Entity, leave_by: Option<TimeMs>) {
+        match leave_by {
+            Some(time) => drop(self.leave_by.insert(task, time)),
+            None => drop(self.leave_by.remove(&task)),
+        }
+    }
+
+    /// From when on nobody counts on a task to leave that is to be gone by then.
+    fn overdue_at(&self, leave_by: TimeMs) -> Option<TimeMs> {
+        let after = self.rules.stuck_after_ms?;
+        Some(TimeMs(leave_by.0.saturating_add(after).saturating_add(1)))
     }
 
     /// When something that begins now runs out.
@@ -234,6 +251,26 @@ impl Cluster<'_, '_> {
             due.extend(self.reservations.due.pop_front().map(|(_, task)| task));
         }
         due
+    }
+
+    /// Tasks that should have been gone by now for so long that nobody counts on it any more.
+    pub(crate) fn take_overdue(&mut self) -> Vec<Entity> {
+        let reservations = &mut *self.reservations;
+        let is_over = |leave_by: TimeMs| {
+            reservations.overdue_at(leave_by).is_some_and(|at| at <= reservations.now)
+        };
+        let over = reservations.leave_by.iter().filter(|entry| is_over(*entry.1));
+        let over: Vec<Entity> = over.map(|(task, _)| *task).collect();
+        for task in &over {
+            reservations.leave_by.remove(task);
+        }
+        over
+    }
+
+    /// When the next task that leaves is overdue.
+    pub(crate) fn next_overdue(&self) -> Option<TimeMs> {
+        let first = self.reservations.leave_by.values().min()?;
+        self.reservations.overdue_at(*first)
     }
 
     /// When the next reservation or wait for an answer ends.

@@ -167,7 +167,7 @@ fn write_pipeline(pipeline: &PipelineConfig, out: &mut dyn Write) -> io::Result<
         Persistence::None => "nowhere: they end with the cycle",
     };
     let deadline_ms = u64::try_from(pipeline.deadline_ms).unwrap_or_default();
-    let lines = [
+    let mut lines = vec![
         ("persistence", kept.to_owned(), pipeline.persistence == default.persistence),
         (
             "deadline",
@@ -175,6 +175,10 @@ fn write_pipeline(pipeline: &PipelineConfig, out: &mut dyn Write) -> io::Result<
             pipeline.deadline_ms == default.deadline_ms,
         ),
     ];
+    if let Some(after) = pipeline.stuck_after_ms.and_then(|ms| u64::try_from(ms).ok()) {
+        let words = format!("{} until nobody waits for a pod that was to be gone", length(after));
+        lines.push(("stuck", words, true));
+    }
     write_settings("Reservations", &lines, out)
 }
 

@@ -61,22 +61,34 @@ enum Form {
 
 /// Says so if gangs ask to sit close together and nobody listens.
 fn unheard_topology(scenario: &Scenario, config: &SchedulerConfig) -> Option<String> {
-    const PLUGIN: &str = "network-topology-aware";
-    let heard = config.tiers.iter().flatten().any(|plugin| plugin.spec.name == PLUGIN);
+    let heard = |name: &str| config.tiers.iter().flatten().any(|plugin| plugin.spec.name == name);
     let applied = scenario.timeline.iter().flat_map(|entry| &entry.apply);
-    let mut asking = scenario.objects.iter().chain(applied).filter(|object| match object {
+    let mut asking = scenario.objects.iter().chain(applied).filter_map(|object| {
+        let (what, plugin) = topology_wish(object)?;
+        (!heard(plugin)).then(|| (object.key(), what, plugin))
+    });
+    let (first, what, plugin) = asking.next()?;
+    Some(format!(
+        "PodGroup {first} asks for {what}, but {plugin} is not among the plugins: it may be placed \
+         anywhere"
+    ))
+}
+
+/// What the object asks for of a topology, if it does, and the plugin that would listen.
+fn topology_wish(object: &Object) -> Option<(&'static str, &'static str)> {
+    match object {
         Object::PodGroup(group) => {
             let of_parts = group.spec.sub_group_policy.iter().any(|p| p.network_topology.is_some());
-            group.spec.network_topology.is_some() || of_parts
+            let asks = group.spec.network_topology.is_some() || of_parts;
+            asks.then_some(("a network topology", "network-topology-aware"))
         }
-        _ => false,
-    });
-    let first = asking.next().filter(|_| !heard)?;
-    Some(format!(
-        "PodGroup {} asks for a network topology, but {PLUGIN} is not among the plugins: it may be \
-         placed anywhere",
-        first.key()
-    ))
+        Object::KaiPodGroup(group) => {
+            let of_parts = group.spec.sub_groups.iter().any(|s| s.topology_constraint.is_some());
+            let asks = group.spec.topology_constraint.is_some() || of_parts;
+            asks.then_some(("levels of a topology", "topology"))
+        }
+        _ => None,
+    }
 }
 
 /// Says so if the configuration names a source of loads: in a simulation objects say what they are.

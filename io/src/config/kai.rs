@@ -19,6 +19,9 @@ use super::{arguments, nearest};
 /// Sections KAI's file has beside those of Volcano's.
 pub(super) const SECTIONS: [&str; 2] = ["queueDepthPerAction", "usageDBConfig"];
 
+/// How long after a pod was to be gone its room is still counted as room to come.
+pub(super) const STUCK_AFTER_MS: i64 = 120_000;
+
 /// The plugin that is always in force and that no file names.
 const ALWAYS: &str = "podgroup";
 

@@ -34,7 +34,7 @@ mod tests_docs;
 
 use std::path::Path;
 
-use muster_core::config::{Dialect, boolean, duration};
+use muster_core::config::{Dialect, PipelineConfig, boolean, duration};
 use muster_core::policy::{Clock, Registry, SchedulerConfig};
 
 pub use self::error::{ConfigError, ConfigErrors, Hint, Problem};
@@ -192,6 +192,8 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> (SchedulerConfig, Opti
     let pipeline = find("pipeline")
         .map(|(node, field)| pipeline::read(reader, node, field))
         .unwrap_or_default();
+    let stuck_after_ms = (dialect == Dialect::Kai).then_some(kai::STUCK_AFTER_MS);
+    let pipeline = PipelineConfig { stuck_after_ms, ..pipeline };
     let sharding = find("sharding").and_then(|(node, field)| sharding::read(reader, node, field));
     let tiers = match dialect {
         Dialect::Volcano => tiers,

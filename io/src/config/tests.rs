@@ -547,7 +547,7 @@ fn the_pipeline_section_says_how_long_and_where() {
     assert_eq!((default.persistence, default.deadline_ms), (Persistence::NominatedNode, 600_000));
     assert_eq!(accepted(HEAD).config.pipeline, default);
     let text = format!("{HEAD}pipeline: {{persistence: both, deadline: 1m30s}}\n");
-    let given = PipelineConfig { persistence: Persistence::Both, deadline_ms: 90_000 };
+    let given = PipelineConfig { persistence: Persistence::Both, deadline_ms: 90_000, ..default };
     assert_eq!(accepted(&text).config.pipeline, given);
     let forgetful = accepted(&format!("{HEAD}pipeline: {{persistence: none}}\n"));
     assert_eq!(forgetful.config.pipeline.persistence, Persistence::None);

@@ -30,6 +30,9 @@ pub struct Metadata {
     /// reader, which alone knows that epoch.
     #[serde(skip)]
     pub created_ms: Option<i64>,
+    /// Time of deletion, likewise.
+    #[serde(skip)]
+    pub deletion_ms: Option<i64>,
 }
 
 #[cfg(test)]

@@ -88,7 +88,8 @@ impl Object {
             _ => {}
         }
         if let Some(metadata) = self.metadata_mut() {
-            metadata.created_ms = metadata.creation_timestamp.as_deref().and_then(read);
+            metadata.created_ms = metadata.creation_timestamp.as_deref().and_then(&read);
+            metadata.deletion_ms = metadata.deletion_timestamp.as_deref().and_then(read);
         }
     }
 

@@ -16,7 +16,7 @@ use muster_core::resource::{Dim, ResourceList, ResourceNames, ResourceVec};
 use super::subgroups::is_whole;
 
 /// What the labels begin with by which pods of KAI's say which GPU they share.
-const GPU_GROUP: &str = "runai-gpu-group";
+pub(super) const GPU_GROUP: &str = "runai-gpu-group";
 
 /// What a pod is doing, as the objects say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

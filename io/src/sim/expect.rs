@@ -1,17 +1,19 @@
 //! Judges what a Scenario expects against the books and the scheduler's views.
 
+mod amounts;
+
 use std::collections::BTreeMap;
 
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::report::{JobView, QueueView};
-use muster_core::resource::{Quantity, ResourceNames, ResourceVec};
 
 use crate::objects::phase_text;
 
 use super::books::{Books, PodEntry, PodStatus};
 use super::domains::DomainIndex;
-use super::expectation::{Assertion, Beyond, Expectation, PodCount, Range, Subject};
+use super::expectation::{Assertion, Expectation, PodCount, Range, Subject};
 use super::subgroups::subgroups_of;
+use amounts::{node_has, queue_has};
 
 /// How one expectation came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -226,90 +228,10 @@ fn job_says(
     }
 }
 
-/// How far a fair share may be from what was expected: quantities of thousandths are rounded.
-const SHARE_SLACK_MILLI: i64 = 1;
-
-fn queue_has(
-    evidence: Evidence<'_>,
-    name: &Name,
-    allocated: &[(Name, Range<Quantity>)],
-    fair_share: &[(Name, Quantity)],
-) -> Finding {
-    let Some(queue) = evidence.queues.iter().find(|queue| queue.name == *name) else {
-        return (false, format!("there is no queue {name}"));
-    };
-    let (uses, mut got) = within("allocated", allocated, |resource| of(&queue.allocated, resource));
-    if fair_share.is_empty() {
-        return (uses, got);
-    }
-    if !evidence.books.is_kai_queue(name) {
-        return (false, format!("{name} is no queue of KAI's and has no fair share"));
-    }
-    let bounds: Vec<_> = fair_share
-        .iter()
-        .map(|(resource, share)| {
-            let slack = Quantity::from_milli(SHARE_SLACK_MILLI);
-            let (min, max) = (share.sub(slack), share.add(slack));
-            (resource.clone(), Range { min: Some(min), max: Some(max) })
-        })
-        .collect();
-    let (shares, share) = within("fairShare", &bounds, |resource| of(&queue.deserved, resource));
-    got = if allocated.is_empty() { share } else { format!("{got}; {share}") };
-    (uses && shares, got)
-}
-
-fn of(list: &[(Name, Quantity)], resource: &Name) -> Quantity {
-    let entry = list.iter().find(|entry| entry.0 == *resource);
-    entry.map_or_else(Quantity::default, |entry| entry.1)
-}
-
-fn node_has(
-    evidence: Evidence<'_>,
-    name: &Name,
-    idle: &[(Name, Range<Quantity>)],
-    releasing: &[(Name, Range<Quantity>)],
-) -> Finding {
-    let books = evidence.books;
-    let Some(node) = books.nodes.get(name).filter(|node| node.facts.is_some()) else {
-        return (false, format!("there is no node {name}"));
-    };
-    let gpus = || idle.iter().chain(releasing).any(|(resource, _)| &**resource == GPU);
-    if gpus() && books.has_shared_gpu(name) {
-        return (false, Beyond::SharedGpus.sentence().to_owned());
-    }
-    let amount = |vector: &ResourceVec, resource: &Name| {
-        let dim = books.names.find(resource);
-        dim.map_or_else(Quantity::default, |dim| ResourceNames::quantity(dim, vector.get(dim)))
-    };
-    let mut room = node.allocatable.clone();
-    room.sub(&node.used);
-    let (is_idle, first) = within("idle", idle, |resource| amount(&room, resource));
-    let (leaves, second) =
-        within("releasing", releasing, |resource| amount(&node.leaving, resource));
-    let told: Vec<_> = [(idle, first), (releasing, second)]
-        .into_iter()
-        .filter_map(|(bounds, got)| (!bounds.is_empty()).then_some(got))
-        .collect();
-    (is_idle && leaves, told.join("; "))
-}
-
-const GPU: &str = "nvidia.com/gpu";
-
-/// Are the amounts within the bounds, and what are they?
-fn within(
-    word: &str,
-    bounds: &[(Name, Range<Quantity>)],
-    amount: impl Fn(&Name) -> Quantity,
-) -> Finding {
-    let pass = bounds.iter().all(|(resource, range)| range.contains(amount(resource)));
-    let parts: Vec<_> =
-        bounds.iter().map(|(resource, _)| format!("{resource}: {}", amount(resource))).collect();
-    (pass, format!("{word} {}", parts.join(", ")))
-}
-
 #[cfg(test)]
 mod tests {
     use muster_core::delta::{GroupPhase, PodFacts, PodGroupFacts, PodPhase};
+    use muster_core::resource::Quantity;
     use muster_core::verdict::Reason;
 
     use super::super::fixtures::{
@@ -494,16 +416,5 @@ mod tests {
         assert!(judge_gang(Assertion::QuietAfter(7)).0);
         let got = (false, "last decision in cycle 7".to_owned());
         assert_eq!(judge_gang(Assertion::QuietAfter(6)), got);
-    }
-
-    #[test]
-    fn a_queue_is_judged_by_the_resources_named() {
-        let uses = |resource: &str, max| {
-            let range = Range { min: None, max: Some(Quantity::from_units(max)) };
-            let (allocated, fair_share) = (vec![(resource.into(), range)], Vec::new());
-            judge_gang(Assertion::Queue { name: "default".into(), allocated, fair_share })
-        };
-        assert!(uses("cpu", 2).0 && uses("nvidia.com/gpu", 0).0);
-        assert_eq!(uses("cpu", 1), (false, "allocated cpu: 2".to_owned()));
     }
 }

@@ -10,11 +10,11 @@ use muster_tests::source::{files, read};
 /// What the copy's own test asks: the plugin is in the registry, and has a say where the one it was
 /// made from has.
 const TEST: &str = r#"
-use muster_core::policy::Support;
+use muster_core::policy::{Registry, Support};
 
 #[test]
 fn the_plugin_of_the_guide_is_known() {
-    let registry = muster::config::registry();
+    let registry = Registry::standard();
     let find = |name| registry.plugin(name).expect("a plugin of the list");
     let (toy, model) = (find("toy"), find("conformance"));
     assert_eq!(toy.support, Support::Full);

@@ -189,6 +189,8 @@ impl Intake<'_, '_> {
             // Another pod of the same name: nothing that was held for the old one is held for it.
             self.forget_pod(task);
         }
+        let leave_by = facts.leave_by.filter(|_| observed.deleting && observed.node.is_some());
+        self.cluster.reservations.note_leave_by(task, leave_by);
         let persistence = self.cluster.reservations.rules.persistence;
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
         let running = facts.phase == PodPhase::Running;
@@ -273,6 +275,7 @@ impl Intake<'_, '_> {
     /// Drops all that was decided about a pod that is no more.
     fn forget_pod(&mut self, task: Entity) {
         self.cluster.end_reservation(task, End::Released(Release::PodGone));
+        self.cluster.reservations.note_leave_by(task, None);
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
         item.identity.uid = Name::default();
         item.identity.version = None;

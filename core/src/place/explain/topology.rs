@@ -15,7 +15,7 @@ use crate::world::DomainIndex;
 /// A job or one of its sub-groups.
 type Who = (Entity, Option<u16>);
 
-/// The verdict on a job that wishes for levels of a topology which are not there; none if they are.
+/// The verdict on a job that wishes for levels of a topology which are not there; `None` if they are.
 pub(super) fn unknown(session: &Session<'_, '_>, job: Entity) -> Option<Verdict> {
     let item = session.cluster.job(job);
     let subgroups = item.tree().map_or(0, |tree| tree.subgroups.len() as u16);
@@ -105,7 +105,7 @@ struct Bound {
     text: String,
     /// The same and why there are none, where no domain can be one of them.
     none: Option<String>,
-    /// How many labels tell the domains of the level required; none for tiers, of which closer ones are
+    /// How many labels tell the domains of the level required; `None` for tiers, of which closer ones are
     /// as good.
     labels: Option<usize>,
 }
@@ -118,7 +118,7 @@ impl Bound {
     }
 }
 
-/// What a unit's hard wish allows; none if it has none.
+/// What a unit's hard wish allows; `None` if it has none.
 fn bound(session: &Session<'_, '_>, unit: Unit<'_>) -> Option<Bound> {
     let index = session.cluster.domain_index();
     if let Some(wish) = unit.levels() {

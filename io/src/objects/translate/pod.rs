@@ -77,6 +77,7 @@ impl Translate for Pod {
             nominated: about.optional_name("status.nominatedNodeName", nominated)?,
             annotated: annotated(about, metadata)?,
             deleting: metadata.deletion_timestamp.is_some(),
+            leave_by: metadata.deletion_ms.map(TimeMs),
         }
         .into())
     }

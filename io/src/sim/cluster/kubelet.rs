@@ -3,6 +3,7 @@
 
 use muster_core::ids::ObjectKey;
 
+use super::super::books::GPU_GROUP;
 use super::super::duration::parse_ms;
 use super::super::scenario::Delay;
 use super::{Cluster, PodNote};
@@ -111,6 +112,7 @@ impl Cluster {
         let Some(pod) = self.store.pod_mut(key) else { return };
         if pod.metadata.deletion_timestamp.is_none() {
             pod.metadata.deletion_timestamp = Some(super::super::clock::rfc3339(at_ms));
+            pod.metadata.deletion_ms = Some(at_ms);
             self.touch(ObjectKind::Pod, key);
         }
         self.plan_leaving(key, at_ms, 0);
@@ -166,7 +168,9 @@ fn successor(mut pod: Pod, uid: u64, at_ms: i64) -> Pod {
     pod.metadata.creation_timestamp = None;
     pod.metadata.created_ms = Some(at_ms);
     pod.metadata.deletion_timestamp = None;
+    pod.metadata.deletion_ms = None;
     annotate(&mut pod.metadata, None);
+    pod.metadata.labels.retain(|key, _| !key.starts_with(GPU_GROUP));
     pod.spec.node_name = None;
     pod.status = PodStatus::default();
     pod

@@ -184,6 +184,7 @@ fn inherit_identity(new: &mut Metadata, old: &Metadata) {
     new.created_ms = old.created_ms;
     if old.deletion_timestamp.is_some() {
         new.deletion_timestamp.clone_from(&old.deletion_timestamp);
+        new.deletion_ms = old.deletion_ms;
     }
 }
 

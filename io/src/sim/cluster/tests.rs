@@ -201,7 +201,12 @@ fn a_pod_that_comes_already_leaving_is_seen_leaving_once() {
 
 #[test]
 fn an_evicted_pod_comes_back_as_another_one_that_waits() {
-    let mut lively = scenario(vec![node("n0"), running("p", "n0")]);
+    let mut sharing = running("p", "n0");
+    for label in ["runai-gpu-group", "runai-gpu-group/a", "app"] {
+        let labels = &mut sharing.metadata_mut().unwrap().labels;
+        labels.insert(label.into(), "a".into());
+    }
+    let mut lively = scenario(vec![node("n0"), sharing]);
     lively.recreate = true;
     let mut cluster = Cluster::new(&lively);
     let before = uid(&cluster, "p");
@@ -212,6 +217,7 @@ fn an_evicted_pod_comes_back_as_another_one_that_waits() {
     assert_eq!((pod.spec.node_name.as_deref(), pod.status.phase.as_deref()), (None, None));
     assert_eq!(pod.metadata.deletion_timestamp, None);
     assert_eq!(pod.metadata.created_ms, Some(2000));
+    assert_eq!(pod.metadata.labels.keys().collect::<Vec<_>>(), ["app"], "its GPU is open again");
 }
 
 #[test]

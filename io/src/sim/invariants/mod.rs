@@ -123,7 +123,9 @@ impl Watch {
                         self.excused.insert(pod.job.clone());
                     }
                 }
-                ObjectKind::PodGroup if books.groups.contains_key(&key) => {
+                ObjectKind::PodGroup | ObjectKind::KaiPodGroup
+                    if books.groups.contains_key(&key) =>
+                {
                     self.excused.insert(key);
                 }
                 _ => {}

@@ -2,7 +2,7 @@
 //! force.
 //!
 //! Promise: nothing of a gang is bound before its minimum has a place. Any job with a pod that waits may
-//! have others make way for it. Nobody makes way for a job of their own queue that is not of higher
+//! have others make way for it, for its minimum first and then pod by pod. Nobody makes way for a job of their own queue that is not of higher
 //! priority, and no job that is not preemptible makes way for anybody. As a victim a gang gives up what
 //! it has above its minimum first, and the rest at once.
 
@@ -66,7 +66,8 @@ impl JobPipelinedPlugin for PodGroup {
 
 impl JobStarvingPlugin for PodGroup {
     fn job_starving(&self, job: &JobReadOnlyItem<'_, '_>) -> bool {
-        job.counts().pending() > 0
+        // For whom room is being made waits for it before it asks for more.
+        job.counts().pending() > 0 && job.counts().pipelined() == 0
     }
 }
 

@@ -135,7 +135,7 @@ struct Span {
 struct UnknownLevel;
 
 impl Span {
-    /// From the level preferred up to the one required, or to the widest; none for a wish for neither.
+    /// From the level preferred up to the one required, or to the widest; `None` for a wish for neither.
     fn of(tree: &LevelTree, wish: &LevelWish) -> Result<Option<Self>, UnknownLevel> {
         let index = |name: &Option<crate::ids::Name>| {
             name.as_ref().map(|name| tree.level(name).ok_or(UnknownLevel)).transpose()
