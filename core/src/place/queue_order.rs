@@ -61,7 +61,9 @@ impl QueueOrder {
                 }
                 changed.sort_unstable();
                 changed.dedup();
-                changed.into_iter().for_each(|queue| tree.renew(session, lines, queue));
+                for queue in changed {
+                    tree.renew(session, lines, queue);
+                }
                 debug_assert!(tree.is_current(session, lines), "a mended order is that made anew");
             }
         }

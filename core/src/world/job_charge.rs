@@ -153,7 +153,7 @@ mod tests {
             (Some(false), 0, true),
         ];
         for (preemptable, priority, firm) in cases {
-            let spec = JobSpec { preemptable, priority, ..job(GroupPhase::Inqueue, None) };
+            let spec = JobSpec { priority, preemptable, ..job(GroupPhase::Inqueue, None) };
             let held = JobAllocated { reserved: cpu(2), ..held(3, 0) };
             let found = charge(&spec, &JobCounts::default(), &held);
             assert_eq!(found.non_preemptible, cpu(if firm { 5 } else { 0 }));

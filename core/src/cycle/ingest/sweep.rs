@@ -184,7 +184,9 @@ fn resolve_priorities(mut intake: Intake<'_, '_>) {
             moved.push(job.entity);
         }
     }
-    moved.into_iter().for_each(|job| cluster.settle(Some(job)));
+    for job in moved {
+        cluster.settle(Some(job));
+    }
     // No node has changed, but who may make way on any of them.
     cluster.log.renumber();
 }

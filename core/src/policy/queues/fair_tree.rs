@@ -54,8 +54,8 @@ struct Seat {
 impl FairTree {
     /// The tree of these claims, divided.
     pub(crate) fn new(resources: SharedResources, usage_weight: u64, claims: &Claims<'_>) -> Self {
-        let seats = claims.queues.iter().map(|claim| Seat::of(&resources, claim)).collect();
-        let total = total_of(&resources, claims.total, claims.others);
+        let seats = claims.queues.iter().map(|claim| Seat::of(resources, claim)).collect();
+        let total = total_of(resources, claims.total, claims.others);
         let mut tree =
             Self { resources, usage_weight, seats, total, stale: BTreeSet::new(), divided: 0 };
         for at in claims.top_down() {
@@ -152,13 +152,13 @@ impl KeptDivision for FairTree {
         others: &ResourceVec,
         changed: &[(usize, &QueueUse)],
     ) -> Vec<(usize, Limits)> {
-        let total = total_of(&self.resources, total, others);
+        let total = total_of(self.resources, total, others);
         let before = std::mem::replace(&mut self.total, total);
         for resource in (0..SharedResources::COUNT).filter(|&at| before[at] != total[at]) {
             self.stale.insert((0, None, resource));
         }
         for &(at, usage) in changed {
-            let request = request(&self.resources, usage, self.seats[at].wants);
+            let request = request(self.resources, usage, self.seats[at].wants);
             let before = std::mem::replace(&mut self.seats[at].request, request);
             for resource in (0..SharedResources::COUNT).filter(|&at| before[at] != request[at]) {
                 self.renew_level_of(at, resource);
@@ -169,13 +169,13 @@ impl KeptDivision for FairTree {
 }
 
 /// What of each shared resource there is: what pods of others take is not to be had.
-fn total_of(resources: &SharedResources, all: &ResourceVec, others: &ResourceVec) -> Amounts {
+fn total_of(resources: SharedResources, all: &ResourceVec, others: &ResourceVec) -> Amounts {
     let (all, others) = (resources.amounts(all), resources.amounts(others));
     std::array::from_fn(|at| all[at].saturating_sub(others[at]).max(0))
 }
 
 impl Seat {
-    fn of(resources: &SharedResources, claim: &QueueClaim<'_>) -> Self {
+    fn of(resources: SharedResources, claim: &QueueClaim<'_>) -> Self {
         let terms = quota_terms(resources, claim);
         Self {
             parent: claim.parent,
@@ -196,7 +196,7 @@ impl Seat {
 }
 
 /// What a queue and those below it have and could be served with.
-fn request(resources: &SharedResources, usage: &QueueUse, wants: Wants) -> Amounts {
+fn request(resources: SharedResources, usage: &QueueUse, wants: Wants) -> Amounts {
     let amounts = resources.amounts(&wants.of(usage));
     match wants {
         Wants::WhatItHas => amounts,
@@ -220,7 +220,7 @@ fn weights(claim: &QueueClaim<'_>) -> [u64; SharedResources::COUNT] {
 
 /// Quota and limit of a queue by name. Where a queue of KAI's names no quota it has no end; one of Volcano's
 /// has none then, and shares what others leave.
-pub(crate) fn quota_terms(resources: &SharedResources, claim: &QueueClaim<'_>) -> QuotaTerms {
+pub(crate) fn quota_terms(resources: SharedResources, claim: &QueueClaim<'_>) -> QuotaTerms {
     let mut quota = claim.deserved.clone().unwrap_or_default();
     if claim.over_quota.is_none() && claim.parent.is_some() {
         let named = resources.named(&quota);

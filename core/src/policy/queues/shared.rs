@@ -25,12 +25,12 @@ impl SharedResources {
     }
 
     /// The dimensions that shares and quotas are named by.
-    pub(crate) fn dims(&self) -> [Dim; Self::COUNT] {
+    pub(crate) fn dims(self) -> [Dim; Self::COUNT] {
         [Dim::CPU, Dim::MEMORY, self.gpus[0]]
     }
 
     /// Which of them a dimension counts as, if any.
-    pub(crate) fn index(&self, dim: Dim) -> Option<usize> {
+    pub(crate) fn index(self, dim: Dim) -> Option<usize> {
         match dim {
             Dim::CPU => Some(0),
             Dim::MEMORY => Some(1),
@@ -39,20 +39,20 @@ impl SharedResources {
     }
 
     /// The dimensions that count as the same resource, this one among them.
-    pub(crate) fn alike(&self, dim: Dim) -> impl Iterator<Item = Dim> + use<> {
+    pub(crate) fn alike(self, dim: Dim) -> impl Iterator<Item = Dim> + use<> {
         let gpu = self.gpus.contains(&dim);
         let others = self.gpus.into_iter().filter(move |&other| gpu && other != dim);
         std::iter::once(dim).chain(others)
     }
 
     /// How much of each there is in a vector.
-    pub(crate) fn amounts(&self, vector: &ResourceVec) -> Amounts {
+    pub(crate) fn amounts(self, vector: &ResourceVec) -> Amounts {
         let gpus = self.gpus.map(|dim| vector.get(dim));
         [vector.get(Dim::CPU), vector.get(Dim::MEMORY), gpus[0].saturating_add(gpus[1])]
     }
 
     /// How much of each is named; none where nothing is.
-    pub(crate) fn named(&self, limits: &Limits) -> [Option<i64>; Self::COUNT] {
+    pub(crate) fn named(self, limits: &Limits) -> [Option<i64>; Self::COUNT] {
         let gpus = self.gpus.iter().filter_map(|&dim| limits.get(dim)).reduce(i64::saturating_add);
         [limits.get(Dim::CPU), limits.get(Dim::MEMORY), gpus]
     }

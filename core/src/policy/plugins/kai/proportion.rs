@@ -105,7 +105,7 @@ impl ApportionPlugin for KaiProportion {
             deserved: tree.share(at),
             terms: QueueTerms {
                 is_parent: tree.is_parent(at),
-                quotas: Some(Box::new(quota_terms(&self.resources, claim))),
+                quotas: Some(Box::new(quota_terms(self.resources, claim))),
                 warnings: warnings(claim),
                 ..QueueTerms::default()
             },

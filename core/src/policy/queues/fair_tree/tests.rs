@@ -35,10 +35,10 @@ fn children_divide_the_share_of_their_parent() {
     ];
     with_claims(&shapes, [12, 0], |claims| {
         let tree = tree(claims);
-        let shares: Vec<i64> = (0..shapes.len()).map(|at| share(&tree, at, 0)).collect();
+        let found: Vec<i64> = (0..shapes.len()).map(|at| share(&tree, at, 0)).collect();
         // Of 12 the two parts have their quotas of 4 and 6 and one each of the rest; the 5 of the
         // first are divided like that again.
-        assert_eq!(shares, [12, 5, 7, 4, 1]);
+        assert_eq!(found, [12, 5, 7, 4, 1]);
         assert_eq!(tree.share(3).get(Dim::CPU), Some(4));
     });
 }
@@ -52,7 +52,7 @@ fn what_pods_of_others_take_is_not_shared() {
         names.clone().vector(&list)
     };
     let (total, others) = (amount(8), amount(3));
-    assert_eq!(total_of(&resources, &total, &others), [0, 0, 5000]);
+    assert_eq!(total_of(resources, &total, &others), [0, 0, 5000]);
 }
 
 proptest! {

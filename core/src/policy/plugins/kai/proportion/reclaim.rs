@@ -173,7 +173,9 @@ impl<'a, 'w, 's> Exchange<'a, 'w, 's> {
     /// May all of these go together?
     fn is_legal(&self, parcels: &[Parcel]) -> bool {
         let mut losses = Losses::new();
-        parcels.iter().for_each(|parcel| self.lose(&mut losses, parcel));
+        for parcel in parcels {
+            self.lose(&mut losses, parcel);
+        }
         let mut can_be_last: BTreeMap<Entity, bool> = BTreeMap::new();
         for parcel in parcels {
             let Some((_, giver)) = self.compared(parcel.queue) else { return false };

@@ -78,6 +78,7 @@ fn a_queue_gives_down_to_its_fair_share_and_to_its_quota_where_another_is_owed()
 
 #[test]
 fn the_rest_of_a_gang_goes_as_one() {
+    const ALL: &[&str] = &["gang-0", "gang-1", "gang-2", "gang-3", "gang-4", "gang-5"];
     let world = |min: usize| {
         let mut bed = bed();
         bed.node("n", &[(GPU, 8), ("pods", 50)]);
@@ -93,7 +94,6 @@ fn the_rest_of_a_gang_goes_as_one() {
         jobs_of(&mut bed, "asks", "poor", "train", [0, 4]);
         bed
     };
-    const ALL: &[&str] = &["gang-0", "gang-1", "gang-2", "gang-3", "gang-4", "gang-5"];
     // Two pods bring it down to its quota, and then there is no reason for the other four to go.
     assert_eq!(victims(world(4), "asks", ALL), ALL[..2]);
     // After one it still has too much, so the rest goes.
@@ -113,7 +113,7 @@ fn a_queue_that_has_too_much_of_something_else_only_gives_nothing_to_one_within_
         jobs_of(&mut bed, "a", "rich", "train", [rich_gpus, rich_gpus]);
         bed.group("cpus", 1, |group| group.queue = Some("rich".into()));
         bed.pod("cpus", 0, Some("n"), |pod| {
-            pod.request = vec![("cpu".into(), Quantity::from_units(4))]
+            pod.request = vec![("cpu".into(), Quantity::from_units(4))];
         });
         jobs_of(&mut bed, "asks", "poor", "train", [0, 2]);
         bed
