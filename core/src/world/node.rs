@@ -185,17 +185,12 @@ impl<'a> NodeColumns<'a> {
 
     /// The same of one resource as [`Self::future`] of all.
     pub fn future_idle(&self, row: usize, dim: Dim) -> i64 {
-        match dim.lane() {
-            Some(lane) => {
-                let [idle, releasing, pipelined] =
-                    [self.idle, self.releasing, self.pipelined].map(|column| column[row].0[lane]);
-                idle + releasing - pipelined
-            }
-            None => {
-                let tails = &self.tails[row];
-                tails.idle.get(dim) + tails.releasing.get(dim) - tails.pipelined.get(dim)
-            }
-        }
+        let tails = &self.tails[row];
+        let [idle, releasing, pipelined] = dim.lane().map_or_else(
+            || [&tails.idle, &tails.releasing, &tails.pipelined].map(|tail| tail.get(dim)),
+            |lane| [self.idle, self.releasing, self.pipelined].map(|column| column[row].0[lane]),
+        );
+        idle + releasing - pipelined
     }
 
     /// What a row has free or will have free, less what is held on it; may be below zero.

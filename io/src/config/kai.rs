@@ -52,7 +52,7 @@ const DEFAULT_PLUGINS: &[&str] = &[
 /// Whose file it is: KAI's if it names an action or a plugin that Volcano does not have.
 pub(super) fn dialect(root: &Node) -> Dialect {
     let named = actions_named(root).into_iter().chain(plugins_named(root));
-    let of_kai = named.into_iter().any(|name| Registry::is_of_kai_alone(name));
+    let of_kai = named.into_iter().any(Registry::is_of_kai_alone);
     if of_kai || SECTIONS.iter().any(|section| find(root, section).is_some()) {
         Dialect::Kai
     } else {
@@ -164,7 +164,7 @@ pub(super) fn is_idle_switch(key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use muster_core::config::Dialect;
+    use muster_core::config::{ActionConfig, Dialect};
 
     use super::*;
     use crate::config::tests::parse;
@@ -216,8 +216,7 @@ usageDBConfig: {clientType: prometheus, connectionString: "http://prometheus:909
         let listed =
             ["predicates", "proportion", "priority", "nodeplacement", "sg-nodelocalgreedy"];
         assert_eq!(plugins(&parsed), listed.into_iter().chain([ALWAYS]).collect::<Vec<_>>());
-        let depths: Vec<_> =
-            parsed.config.actions.iter().map(|action| action.queue_depth()).collect();
+        let depths: Vec<_> = parsed.config.actions.iter().map(ActionConfig::queue_depth).collect();
         assert_eq!(depths, [Some(3), None, None, None, None]);
         let has = |text: &str| parsed.warnings.iter().any(|warning| warning.contains(text));
         assert!(has("disableJobOrder: has no effect"), "{:?}", parsed.warnings);

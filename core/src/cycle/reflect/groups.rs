@@ -38,7 +38,9 @@ pub(super) fn reflect(session: &mut Session<'_, '_>) {
         }
         let Some(report) = report else { continue };
         item.identity.announced = Some((phase, report.clone()));
-        if let (JobKey::Group(key), true) = (&item.identity.key, item.identity.present) {
+        // The status of KAI's PodGroups is written by others.
+        let ours = item.identity.present && item.spec.tree.is_none();
+        if let (JobKey::Group(key), true) = (&item.identity.key, ours) {
             let intent = Intent::GroupStatus { group: key.clone(), phase, report };
             session.outcome.0.intents.push(intent);
         }

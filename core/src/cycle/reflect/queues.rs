@@ -52,7 +52,11 @@ impl Told {
 pub(super) fn reflect(session: &mut Session<'_, '_>, told: &mut ReportedQueues) {
     let mut news = Vec::new();
     let mut there = 0;
-    for queue in session.cluster.queues.iter().filter(|queue| queue.identity.present) {
+    // The status of KAI's queues is written by others.
+    let ours = |queue: &QueueReadOnlyItem<'_, '_>| {
+        queue.identity.present && queue.spec.over_quota.is_none()
+    };
+    for queue in session.cluster.queues.iter().filter(ours) {
         there += 1;
         if told.0.get(&queue.entity).is_some_and(|told| told.still_holds(&queue)) {
             continue;

@@ -67,16 +67,15 @@ fn children(about: &About<'_>, written: &[KaiSubGroup]) -> Result<Children, Tran
     }
     let mut children = Children { top: Vec::new(), of: vec![Vec::new(); written.len()] };
     for (at, entry) in written.iter().enumerate() {
-        match entry.parent.as_deref().filter(|parent| !parent.is_empty()) {
-            None => children.top.push(at),
-            Some(parent) => match by_name.get(parent) {
-                Some(&above) => children.of[above].push(at),
-                None => {
-                    let problem = format!("{parent:?} is no sub-group of this PodGroup");
-                    return Err(about.malformed(format!("spec.subGroups[{at}].parent"), problem));
-                }
-            },
-        }
+        let Some(parent) = entry.parent.as_deref().filter(|parent| !parent.is_empty()) else {
+            children.top.push(at);
+            continue;
+        };
+        let Some(&above) = by_name.get(parent) else {
+            let problem = format!("{parent:?} is no sub-group of this PodGroup");
+            return Err(about.malformed(format!("spec.subGroups[{at}].parent"), problem));
+        };
+        children.of[above].push(at);
     }
     Ok(children)
 }
