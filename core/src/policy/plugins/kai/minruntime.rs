@@ -30,8 +30,8 @@ pub(super) const SPEC: PluginSpec = PluginSpec {
             "reclaimResolveMethod",
             OneOf(&["lca", "queue"]),
             "lca",
-            "which queue's time counts when another queue takes back: the one below the first that both are \
-             in, or the victim's own; and those above it",
+            "whose time counts when another queue takes back: that of the queue below the first both are in, \
+             or of the victim's own; else of those above it",
         ),
     ],
     words: Words {

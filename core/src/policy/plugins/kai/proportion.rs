@@ -30,21 +30,16 @@ use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem, QueueTerms, Task
 /// What is known of the plugin.
 pub(super) const SPEC: PluginSpec = PluginSpec {
     arguments: &[
-        arg(
-            "kValue",
-            Float,
-            "1.0",
-            "how strongly past use lowers what is shared by weight; 0 is not at all",
-        )
-        .without_effect("this version reads no past use"),
+        arg("kValue", Float, "1.0", "how strongly past use lowers what is shared by weight")
+            .without_effect("this version reads no past use"),
         arg(
             "relcaimerSaturationMultiplier",
             Float,
             "1.0",
-            "a queue above its fair share takes back only from those whose part of theirs is so many times \
-             larger than its own will be; KAI spells it like that",
+            "how many times larger the part of its fair share must be that a queue is left with when one \
+             beyond its own takes from it",
         ),
-        arg("reclaimerUtilizationMultiplier", Float, "", "the same, as KAI's documents spell it"),
+        arg("reclaimerUtilizationMultiplier", Float, "", "the same, as KAI's documents call it"),
     ],
     words: Words {
         queue_order: Some(
