@@ -31,7 +31,7 @@ pub(super) struct Side {
 }
 
 /// A division that is kept up to date.
-pub(super) struct Kept {
+pub(super) struct LastDivision {
     division: Box<dyn KeptDivision>,
     /// The queues, by their index among the claims.
     queues: Vec<Entity>,
@@ -44,7 +44,7 @@ pub(super) fn apportion(
     policies: Res<'_, Policies>,
     total: Res<'_, ClusterTotals>,
     mut names: ResMut<'_, Names>,
-    (mut known, mut kept): (Local<'_, usize>, Local<'_, Option<Kept>>),
+    (mut known, mut kept): (Local<'_, usize>, Local<'_, Option<LastDivision>>),
 ) {
     let is_other =
         |side: &SideReadOnlyItem<'_, '_>| side.identity.is_changed() || side.spec.is_changed();
@@ -70,7 +70,7 @@ pub(super) fn apportion(
 }
 
 /// Tells a division what has changed, and queues what they are due by it.
-fn update(queues: &mut Query<'_, '_, Side>, kept: &mut Kept, total: &ClusterTotals) {
+fn update(queues: &mut Query<'_, '_, Side>, kept: &mut LastDivision, total: &ClusterTotals) {
     let sides: Vec<SideReadOnlyItem<'_, '_>> =
         queues.iter().filter(|side| side.usage.is_changed()).collect();
     let index = |side: &SideReadOnlyItem<'_, '_>| kept.at.get(&side.entity).copied();
@@ -100,7 +100,7 @@ struct Divided {
     /// The portion of every queue.
     portions: Vec<(Entity, Portion)>,
     /// The division itself, if it is kept up to date.
-    kept: Option<Kept>,
+    kept: Option<LastDivision>,
 }
 
 /// The division of the cluster; `None` if no plugin divides.
@@ -146,6 +146,6 @@ fn divide(
     let division = policies.keep_division(&claims);
     Some(Divided {
         portions,
-        kept: division.map(|division| Kept { division, queues: entities, at }),
+        kept: division.map(|division| LastDivision { division, queues: entities, at }),
     })
 }

@@ -20,7 +20,7 @@ pub(super) enum QueueOrder {
     /// Compared all with all.
     Flat(Flat),
     /// Compared level by level.
-    Tree(Tree),
+    Tree(QueueTree),
 }
 
 impl QueueOrder {
@@ -28,7 +28,7 @@ impl QueueOrder {
     pub(super) fn of(session: &Session<'_, '_>, lines: &Lines) -> Self {
         let standings = session.policies.standings(&session.cluster);
         if session.policies.queues_by_level() {
-            return Self::Tree(Tree::of(session, standings, lines));
+            return Self::Tree(QueueTree::of(session, standings, lines));
         }
         let joint = standings.are_joint();
         let mut flat = Flat { standings, joint, heap: BinaryHeap::new() };
@@ -132,16 +132,16 @@ impl Flat {
 }
 
 /// Queues compared level by level.
-pub(super) struct Tree {
+pub(super) struct QueueTree {
     standings: Standings,
-    branches: HashMap<Entity, Branch, FxBuildHasher>,
+    branches: HashMap<Entity, QueueBranch, FxBuildHasher>,
     /// Queues without a parent that have a job in line or below them.
     top: BTreeSet<(OrderKey, Entity)>,
 }
 
 /// A queue with a line, or with such queues below it.
 #[derive(Default)]
-struct Branch {
+struct QueueBranch {
     /// Its key among its siblings; none while there is nothing to serve.
     key: Option<OrderKey>,
     /// The job it would be served for.
@@ -152,7 +152,7 @@ struct Branch {
     closed: bool,
 }
 
-impl Tree {
+impl QueueTree {
     fn of(session: &Session<'_, '_>, standings: Standings, lines: &Lines) -> Self {
         let mut tree = Self { standings, branches: HashMap::default(), top: BTreeSet::new() };
         for &queue in &lines.order {
@@ -169,7 +169,7 @@ impl Tree {
         let mut anew = Self { standings, branches, top };
         for &queue in &lines.order {
             let closed = self.branches.get(&queue).is_some_and(|branch| branch.closed);
-            anew.branches.insert(queue, Branch { closed, ..Branch::default() });
+            anew.branches.insert(queue, QueueBranch { closed, ..QueueBranch::default() });
             anew.renew(session, lines, queue);
         }
         let mut queues = self.branches.iter();

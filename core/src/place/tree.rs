@@ -27,7 +27,7 @@ pub(super) fn place_set(
     pending: &mut PendingTasks,
     scope: PlaceScope<'_>,
 ) -> Reach {
-    let mut round = Round::of(session, job, set);
+    let mut round = TreeRound::of(session, job, set);
     loop {
         if let Some(reach) = round.run(session, statement, job, pending, scope) {
             return reach;
@@ -43,7 +43,7 @@ pub(super) fn place_set(
 }
 
 /// A turn for each member of a set.
-struct Round {
+struct TreeRound {
     set: Option<u16>,
     /// Has the set what it needs?
     grows: bool,
@@ -57,7 +57,7 @@ struct Round {
     short: Shortfall,
 }
 
-impl Round {
+impl TreeRound {
     fn of(session: &Session<'_, '_>, job: Entity, set: Option<u16>) -> Self {
         let members = members(session, job, set);
         Self {

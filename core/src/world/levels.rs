@@ -22,12 +22,12 @@ pub struct LevelValues {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LevelTree {
     /// Its levels, the widest first.
-    pub levels: Vec<Level>,
+    pub levels: Vec<TreeLevel>,
 }
 
 /// A level of a topology.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Level {
+pub struct TreeLevel {
     /// The label whose values tell its domains apart.
     pub label: Name,
     /// Another word for it in wishes.
@@ -40,7 +40,8 @@ impl LevelTree {
     /// The index of a level by its label, or else by its alias.
     pub fn level(&self, name: &str) -> Option<usize> {
         let by_label = self.levels.iter().position(|level| *level.label == *name);
-        let is_alias = |level: &Level| level.alias.as_ref().is_some_and(|alias| **alias == *name);
+        let is_alias =
+            |level: &TreeLevel| level.alias.as_ref().is_some_and(|alias| **alias == *name);
         by_label.or_else(|| self.levels.iter().position(is_alias))
     }
 

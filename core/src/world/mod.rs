@@ -71,7 +71,7 @@ pub(crate) use ledger::{
     BulkKey, BulkNodes, BulkPlace, clear_usage, holds_of_group, place_domains,
 };
 pub use lending::Lending;
-pub use levels::{Level, LevelTree, LevelValues};
+pub use levels::{LevelTree, LevelValues, TreeLevel};
 pub use load::{NodeLoad, NodeLoads, Unmeasured, WHOLE_LOAD, load_share};
 pub use names::Names;
 pub(crate) use node::is_vacant;

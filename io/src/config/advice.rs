@@ -12,12 +12,14 @@ use super::{conflicts, flags};
 pub fn warnings(config: &SchedulerConfig) -> Vec<String> {
     let mut said = Vec::new();
     say_planned(config, &mut said);
-    say_repeated_actions(config, &mut said);
     if config.dialect == Dialect::Kai {
         say_missing_kai(config, &mut said);
+        say_repeated_actions(config, &mut said);
+        conflicts::say_idle_arguments(config, &mut said);
         return said;
     }
     say_missing_actions(config, &mut said);
+    say_repeated_actions(config, &mut said);
     say_missing_plugins(config, &mut said);
     for plugin in plugins(config) {
         say_idle_flags(plugin, &mut said);

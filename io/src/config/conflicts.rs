@@ -91,7 +91,7 @@ fn say_two_queue_plugins(config: &SchedulerConfig, said: &mut Vec<String>) {
 }
 
 /// Arguments that are taken because files have them and that change nothing here.
-fn say_idle_arguments(config: &SchedulerConfig, said: &mut Vec<String>) {
+pub(super) fn say_idle_arguments(config: &SchedulerConfig, said: &mut Vec<String>) {
     for action in &config.actions {
         say_idle(action.spec.name, action.spec.arguments, &action.arguments, said);
     }

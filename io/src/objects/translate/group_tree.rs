@@ -39,7 +39,9 @@ pub(in crate::objects) fn nodes(
     if taken < written.len() {
         // Whoever was not reached stands in a circle, or below one.
         let mut lost = vec![true; written.len()];
-        next.iter().for_each(|&(reached, _)| lost[reached] = false);
+        for &(reached, _) in &next {
+            lost[reached] = false;
+        }
         let at = lost.iter().position(|&lost| lost).unwrap_or_default();
         let problem = "leads round in a circle; expected parents up to a sub-group without one";
         return Err(about.malformed(format!("spec.subGroups[{at}].parent"), problem));

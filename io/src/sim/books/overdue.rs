@@ -10,7 +10,9 @@ impl Books {
     pub fn give_up_on(&mut self, before: TimeMs) {
         while self.leave_by.first().is_some_and(|(leave_by, _)| *leave_by < before) {
             let overdue = self.leave_by.pop_first();
-            overdue.into_iter().for_each(|(_, key)| self.mark_stuck(&key));
+            if let Some((_, key)) = overdue {
+                self.mark_stuck(&key);
+            }
         }
     }
 

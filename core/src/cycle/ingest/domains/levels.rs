@@ -12,8 +12,8 @@ use crate::cycle::ingest::sweep::natural_order;
 use crate::delta::{TopologyFacts, TopologyLevel};
 use crate::ids::Name;
 use crate::world::{
-    Catalog, Domain, DomainIndex, DomainPath, DomainSpec, DomainSpot, Level, LevelTree,
-    LevelValues, NodeIdentity, NodePlace, NodeRules, Symbol, Symbols, place_domains,
+    Catalog, Domain, DomainIndex, DomainPath, DomainSpec, DomainSpot, LevelTree, LevelValues,
+    NodeIdentity, NodePlace, NodeRules, Symbol, Symbols, TreeLevel, place_domains,
 };
 
 /// Draws every topology, after the paths of nodes were written anew without them.
@@ -43,7 +43,7 @@ fn known_domains(world: &mut World) -> BTreeMap<LevelValues, Entity> {
 }
 
 /// A domain while its topology is being drawn.
-struct Draft {
+struct LevelDraft {
     parent: Option<usize>,
     level: usize,
     value: Symbol,
@@ -51,13 +51,13 @@ struct Draft {
 }
 
 /// Finds out which nodes belong together; domains come after those around them.
-fn draft(world: &mut World, facts: &TopologyFacts) -> Vec<Draft> {
+fn draft(world: &mut World, facts: &TopologyFacts) -> Vec<LevelDraft> {
     let symbols = world.resource::<Symbols>();
     let labels: Option<Vec<Symbol>> =
         facts.levels.iter().map(|level| symbols.find(&level.label)).collect();
     // A label nobody has met is on no node.
     let Some(labels) = labels else { return Vec::new() };
-    let mut drafts: Vec<Draft> = Vec::new();
+    let mut drafts: Vec<LevelDraft> = Vec::new();
     let mut inside: HashMap<(Option<usize>, Symbol), usize, FxBuildHasher> = HashMap::default();
     let mut nodes = world.query::<(&NodePlace, &NodeIdentity, &NodeRules)>();
     for (place, _, rules) in nodes.iter(world).filter(|(_, identity, _)| identity.present) {
@@ -65,7 +65,7 @@ fn draft(world: &mut World, facts: &TopologyFacts) -> Vec<Draft> {
         let mut parent = None;
         for (level, value) in values.unwrap_or_default().into_iter().enumerate() {
             let at = *inside.entry((parent, value)).or_insert_with(|| {
-                drafts.push(Draft { parent, level, value, rows: Vec::new() });
+                drafts.push(LevelDraft { parent, level, value, rows: Vec::new() });
                 drafts.len() - 1
             });
             drafts[at].rows.push(place.row);
@@ -80,7 +80,7 @@ fn draft(world: &mut World, facts: &TopologyFacts) -> Vec<Draft> {
 fn place(
     world: &mut World,
     facts: &TopologyFacts,
-    drafts: Vec<Draft>,
+    drafts: Vec<LevelDraft>,
     known: &mut BTreeMap<LevelValues, Entity>,
     spots: &mut Vec<(Entity, DomainSpot)>,
 ) {
@@ -117,12 +117,12 @@ fn spawn(world: &mut World, name: Name, level: LevelValues) -> Entity {
 fn write_index(
     world: &mut World,
     facts: &TopologyFacts,
-    drafts: &[Draft],
+    drafts: &[LevelDraft],
     named: &[(Name, Entity)],
 ) {
     let mut order: Vec<usize> = (0..drafts.len()).collect();
     order.sort_by(|&a, &b| natural_order(&named[a].0, &named[b].0).then(a.cmp(&b)));
-    let level = |TopologyLevel { label, alias }: &TopologyLevel| Level {
+    let level = |TopologyLevel { label, alias }: &TopologyLevel| TreeLevel {
         label: label.clone(),
         alias: alias.clone(),
         domains: Vec::new(),
@@ -140,7 +140,7 @@ fn write_index(
 }
 
 /// Adds the domains to the paths of their nodes, the closest first.
-fn write_paths(world: &mut World, drafts: &[Draft], named: &[(Name, Entity)]) {
+fn write_paths(world: &mut World, drafts: &[LevelDraft], named: &[(Name, Entity)]) {
     let mut query = world.query::<(&NodePlace, &mut DomainPath)>();
     let mut around: Vec<Vec<Entity>> = vec![Vec::new(); query.iter(world).count()];
     for (draft, (_, domain)) in drafts.iter().zip(named).rev() {

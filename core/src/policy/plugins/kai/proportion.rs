@@ -127,7 +127,7 @@ fn warnings(claim: &QueueClaim<'_>) -> Vec<String> {
 }
 
 /// A queue as the rules see it.
-struct Standing {
+struct ShareStanding {
     /// What it and those below it hold, or have held.
     has: Amounts,
     /// None is everything.
@@ -138,12 +138,12 @@ struct Standing {
 
 impl KaiProportion {
     /// How a queue stands; none before the first division.
-    fn standing(&self, queue: &QueueReadOnlyItem<'_, '_>) -> Option<Standing> {
+    fn standing(&self, queue: &QueueReadOnlyItem<'_, '_>) -> Option<ShareStanding> {
         let terms = queue.terms.quotas.as_ref()?;
         let usage = queue.usage();
         let (allocated, reserved) =
             (self.resources.amounts(&usage.allocated), self.resources.amounts(&usage.reserved));
-        Some(Standing {
+        Some(ShareStanding {
             has: std::array::from_fn(|at| allocated[at].saturating_add(reserved[at])),
             quota: self.resources.named(&terms.quota),
             limit: self.resources.named(&terms.limit),

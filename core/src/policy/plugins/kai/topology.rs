@@ -24,26 +24,26 @@ use crate::world::{Cluster, DomainTotals, LevelTree};
 /// What is known of the plugin.
 pub(super) const SPEC: PluginSpec = PluginSpec {
     words: Words { domains: Some("one domain of a topology"), ..Words::NONE },
-    ..PluginSpec::of::<Topology>(
+    ..PluginSpec::of::<KaiTopology>(
         "topology",
         "gangs and sub-groups are placed in one domain of the level they require or prefer",
     )
 };
 
 /// The plugin.
-pub(in crate::policy) struct Topology;
+pub(in crate::policy) struct KaiTopology;
 
-plugin!(Topology);
+plugin!(KaiTopology);
 
-impl Plugin for Topology {}
+impl Plugin for KaiTopology {}
 
-impl Build for Topology {
+impl Build for KaiTopology {
     fn build(_setup: &mut Setup<'_>) -> Self {
         Self
     }
 }
 
-impl SearchSpacePlugin for Topology {
+impl SearchSpacePlugin for KaiTopology {
     fn search_space(
         &self,
         cluster: &Cluster<'_, '_>,
@@ -76,7 +76,7 @@ impl SearchSpacePlugin for Topology {
     }
 }
 
-impl DomainScorePlugin for Topology {
+impl DomainScorePlugin for KaiTopology {
     /// How full the unit would leave the domain; what is around it comes first, from the widest on, so
     /// that the domains inside one are tried before those inside the next.
     fn domain_score(
@@ -104,7 +104,7 @@ impl DomainScorePlugin for Topology {
     }
 }
 
-impl InnerDomainsPlugin for Topology {
+impl InnerDomainsPlugin for KaiTopology {
     fn inner_domains(
         &self,
         cluster: &Cluster<'_, '_>,

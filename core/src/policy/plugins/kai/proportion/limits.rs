@@ -12,7 +12,7 @@ use crate::world::{Cluster, JobReadOnlyItem, QuotaTerms};
 
 /// Which bound of a queue.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Bound {
+enum ShareBound {
     Limit,
     Quota,
 }
@@ -28,9 +28,9 @@ impl AllocatablePlugin for KaiProportion {
         misplaced(cluster, job.spec.queue)?;
         let firm = !job.spec.is_preemptible();
         for queue in upwards(cluster, job.spec.queue) {
-            self.within(cluster, names, queue, Bound::Limit, request)?;
+            self.within(cluster, names, queue, ShareBound::Limit, request)?;
             if firm {
-                self.within(cluster, names, queue, Bound::Quota, request)?;
+                self.within(cluster, names, queue, ShareBound::Quota, request)?;
             }
         }
         Ok(())
@@ -56,14 +56,14 @@ impl KaiProportion {
         cluster: &Cluster<'_, '_>,
         names: &ResourceNames,
         queue: Entity,
-        bound: Bound,
+        bound: ShareBound,
         request: &ResourceVec,
     ) -> Result<(), Verdict> {
         let queue = cluster.queue(queue);
         let Some(terms) = &queue.terms.quotas else { return Ok(()) };
         let has = |dim: Dim| match bound {
-            Bound::Limit => queue.usage().taken(dim),
-            Bound::Quota => queue.usage().non_preemptible.get(dim),
+            ShareBound::Limit => queue.usage().taken(dim),
+            ShareBound::Quota => queue.usage().non_preemptible.get(dim),
         };
         let most = |dim: Dim| self.bound(terms, bound, dim);
         let sum = |of: &dyn Fn(Dim) -> i64, dim: Dim| {
@@ -76,8 +76,8 @@ impl KaiProportion {
         let Some((dim, _)) = first_by_name(names, request, over) else { return Ok(()) };
         let show = |amount: i64| names.display(dim, amount);
         let (word, whose) = match bound {
-            Bound::Limit => ("limit", ""),
-            Bound::Quota => ("quota", " by jobs that are not preemptible"),
+            ShareBound::Limit => ("limit", ""),
+            ShareBound::Quota => ("quota", " by jobs that are not preemptible"),
         };
         let message = format!(
             "queue {:?} has {word} {} {}: {} taken{whose}, {} asked",
@@ -88,17 +88,17 @@ impl KaiProportion {
             show(asks(dim)),
         );
         let reason = match bound {
-            Bound::Limit => Reason::QueueOverCapability,
-            Bound::Quota => Reason::QueueOverQuota,
+            ShareBound::Limit => Reason::QueueOverCapability,
+            ShareBound::Quota => Reason::QueueOverQuota,
         };
         Err(Verdict::new(reason, message))
     }
 
     /// The bound of a dimension; GPUs of all makers have one together.
-    fn bound(&self, terms: &QuotaTerms, bound: Bound, dim: Dim) -> Option<i64> {
+    fn bound(&self, terms: &QuotaTerms, bound: ShareBound, dim: Dim) -> Option<i64> {
         let named: &Limits = match bound {
-            Bound::Limit => &terms.limit,
-            Bound::Quota => &terms.quota,
+            ShareBound::Limit => &terms.limit,
+            ShareBound::Quota => &terms.quota,
         };
         self.resources
             .index(dim)

@@ -15,7 +15,7 @@
 
 use bevy_ecs::entity::Entity;
 
-use super::{Amounts, KaiProportion, SharedResources, Standing};
+use super::{Amounts, KaiProportion, ShareStanding, SharedResources};
 use crate::policy::QueueOrderPlugin;
 use crate::world::{Cluster, QueueReadOnlyItem, WHOLE_SHARE};
 
@@ -48,7 +48,7 @@ impl QueueOrderPlugin for KaiProportion {
     }
 }
 
-impl Standing {
+impl ShareStanding {
     pub(super) fn keys(&self, priority: i32, next: Amounts, total: Amounts) -> [i64; KEYS] {
         let with: Amounts = std::array::from_fn(|at| self.has[at].saturating_add(next[at]));
         let over = (0..SharedResources::COUNT).all(|at| self.share[at] < self.has[at]);

@@ -20,7 +20,7 @@ use bevy_ecs::entity::Entity;
 
 use super::limits::misplaced;
 use super::order::fits;
-use super::{Amounts, KaiProportion, SharedResources, Standing};
+use super::{Amounts, KaiProportion, ShareStanding, SharedResources};
 use crate::policy::queues::{Fraction, MILLION};
 use crate::policy::{
     Ballot, EvictPurpose, Evictor, PreemptivePlugin, UnifiedEvictablePlugin, upwards,
@@ -231,12 +231,12 @@ impl<'a, 'w, 's> Exchange<'a, 'w, 's> {
         None
     }
 
-    fn standing(&self, queue: Entity) -> Option<Standing> {
+    fn standing(&self, queue: Entity) -> Option<ShareStanding> {
         self.plugin.standing(&self.cluster.queue(queue))
     }
 
     /// Does the taker stay within its quota, on the level where it is compared?
-    fn is_owed(&self, taker: &Standing) -> bool {
+    fn is_owed(&self, taker: &ShareStanding) -> bool {
         fits(&sum(&taker.has, &self.asked), &taker.quota)
     }
 

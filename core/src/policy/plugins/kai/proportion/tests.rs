@@ -225,20 +225,21 @@ fn beyond_quotas_the_smaller_part_with_the_next_job_goes_first() {
 
 #[test]
 fn a_queue_beyond_its_share_of_everything_goes_last() {
-    let standing = |has: Amounts, share: Amounts| Standing {
+    let standing = |has: Amounts, share: Amounts| ShareStanding {
         has,
         share,
         quota: [Some(0); 3],
         limit: [None; 3],
     };
     let total = [10_000, 10_000, 10_000];
-    let keys = |standing: &Standing, priority| standing.keys(priority, [0; 3], total);
+    let keys = |standing: &ShareStanding, priority| standing.keys(priority, [0; 3], total);
     let beyond = keys(&standing([5, 5, 5], [4, 4, 4]), 200);
     let in_two = keys(&standing([5, 5, 4], [4, 4, 4]), 100);
     assert!(in_two < beyond);
     // What a queue may have nothing of counts a thousand times.
-    let none = Standing { quota: [Some(4), Some(4), Some(0)], ..standing([0, 0, 0], [4, 4, 0]) };
-    let some = keys(&Standing { has: [1, 0, 0], ..standing([0; 3], [1000, 4, 4000]) }, 100);
+    let none =
+        ShareStanding { quota: [Some(4), Some(4), Some(0)], ..standing([0, 0, 0], [4, 4, 0]) };
+    let some = keys(&ShareStanding { has: [1, 0, 0], ..standing([0; 3], [1000, 4, 4000]) }, 100);
     let with_gpu = none.keys(100, [0, 0, 1000], total);
     assert!(some < with_gpu);
     assert_eq!(with_gpu[4], 1000 * crate::world::WHOLE_SHARE);
