@@ -8,7 +8,7 @@
 //!
 //! This is the one plugin that makes a cycle wait for somebody outside, and the reason it is no plugin of
 //! the core. What it must not do all the same: answer the same question differently within a cycle
-//! ([`round`] remembers), or let a cycle wait without end ([`server`] counts the time).
+//! (`round` remembers), or let a cycle wait without end (`server` counts the time).
 //!
 //! Reading order: `settings` are the arguments, `payload` is what is sent, `answer` what comes back,
 //! `server` the way there, `round` the memory of one cycle; then what is asked, by subject: `nodes`,
