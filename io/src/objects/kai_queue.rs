@@ -1,6 +1,6 @@
 //! KAI's Queue (`scheduling.run.ai/v2`).
 
-use muster_core::config::Hierarchy;
+use muster_core::config::QueueTree;
 use muster_core::delta::{
     ClusterDelta, NodeGroupFacts, ObjectRef, OverQuotaTerms, OverQuotaWeights, QueueFacts,
 };
@@ -90,7 +90,7 @@ impl Translate for KaiQueue {
             uid: about.uid(),
             created: about.created(),
             parent: parent
-                .filter(|parent| &**parent != ROOT && owner.view().hierarchy == Hierarchy::Full),
+                .filter(|parent| &**parent != ROOT && owner.view().hierarchy == QueueTree::Full),
             weight: 1,
             priority: spec.priority.unwrap_or(PRIORITY),
             capability: Some(resources.amounts(about, Bound::Limit)?),

@@ -1,7 +1,7 @@
 //! What parameters set in a configuration that was read.
 
 use muster_core::config::{
-    ActionConfig, ArgumentKind, ArgumentValue, Dialect, EvictionMode, FitErrors, Hierarchy, Pool,
+    ActionConfig, ArgumentKind, ArgumentValue, Dialect, EvictionMode, FitErrors, Pool, QueueTree,
     STALE_GRACE_KEY, View, WorkerLabels, argument,
 };
 use muster_core::policy::SchedulerConfig;
@@ -15,8 +15,8 @@ use crate::config::boolean;
 /// Parameters that are an argument of an action: which action, and the key there.
 const OF_ACTIONS: [(&str, &str, &str); 3] = [
     (STALE_GRACE, "stalegangeviction", STALE_GRACE_KEY),
-    (MAX_MOVED, "consolidation", "maxPreemptees"),
-    (MOVES_IN_RECLAIM, "reclaim", "allowConsolidating"),
+    (MAX_MOVED, "consolidation", "maxConsolidationPreemptees"),
+    (MOVES_IN_RECLAIM, "reclaim", "allowConsolidatingReclaim"),
 ];
 
 impl Params {
@@ -55,8 +55,8 @@ impl Params {
             workers: (self.switch(RESTRICT) == Some(true)).then(workers),
             queue_label: self.text(QUEUE_LABEL).map(Into::into),
             hierarchy: match self.switch(HIERARCHY) {
-                Some(false) => Hierarchy::Flat,
-                _ => Hierarchy::Full,
+                Some(false) => QueueTree::Flat,
+                _ => QueueTree::Full,
             },
         }
     }
