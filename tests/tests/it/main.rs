@@ -33,6 +33,7 @@ mod limits;
 mod cycles;
 mod handover;
 mod status;
+mod kai_status;
 
 // The program on a real API server.
 mod control_plane;
