@@ -41,6 +41,7 @@ mod kubelets;
 mod definitions;
 mod chart;
 mod cluster_gangs;
+mod cluster_kai;
 mod cluster_dry_run;
 mod cluster_evictions;
 mod cluster_faults;
