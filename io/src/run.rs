@@ -306,6 +306,7 @@ impl Loop {
         self.services.api.set_eviction(tuning.eviction);
         self.services.read_loads_from(parsed.load_source.clone());
         self.services.metrics.config(hash);
+        self.services.metrics.speak(parsed.config.dialect);
         for warning in parsed.warnings.iter().chain(&parsed.missing_load_source()) {
             warn!("configuration: {warning}");
         }
@@ -326,6 +327,8 @@ impl Loop {
         (self.uncounted, self.unchecked) = (true, true);
         let metrics = &self.services.metrics;
         metrics.cycle(took, &laps);
+        let statuses = &self.services.statuses;
+        metrics.groups(&decisions, |group| statuses.origin(group));
         for (plugin, consultation) in &consultations {
             metrics.consulted(plugin, consultation);
             say_trouble(&mut self.troubles, plugin, consultation.trouble.as_ref());
@@ -367,6 +370,11 @@ impl Loop {
         let aside = self.scheduler.set_aside().len();
         self.services.metrics.census(&waiting, census.reserved, aside);
         self.services.metrics.reservations(&self.scheduler.reservations());
+        if self.services.metrics.tells_queues() {
+            let statuses = &self.services.statuses;
+            let queues = self.scheduler.queues();
+            self.services.metrics.queues(&queues, |queue| statuses.title_of(queue));
+        }
     }
 
     /// Recomputes every total now and then.

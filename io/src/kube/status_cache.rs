@@ -4,13 +4,16 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hashbrown::HashMap;
-use muster_core::config::Pool;
+use muster_core::config::{Dialect, Pool};
 use muster_core::ids::{Name, ObjectKey};
 use rustc_hash::FxBuildHasher;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::pool_roll::PoolRoll;
-use crate::objects::{Object, ObjectKind, PodGroup, PodStatus, QueueStatus};
+use crate::metrics::GroupOrigin;
+use crate::objects::{
+    GroupPast, KaiPodGroupStatus, Object, ObjectKind, PodGroup, PodStatus, QueueStatus,
+};
 
 /// Type of the condition a waiting pod has.
 pub(crate) const POD_SCHEDULED: &str = "PodScheduled";
@@ -29,8 +32,11 @@ pub(crate) struct StatusCache {
 #[derive(Debug, Default)]
 struct Known {
     groups: HashMap<ObjectKey, CachedGroup, FxBuildHasher>,
+    gangs: HashMap<ObjectKey, CachedGang, FxBuildHasher>,
     waits: HashMap<ObjectKey, Wait, FxBuildHasher>,
     queues: HashMap<Name, QueueStatus, FxBuildHasher>,
+    /// What people call a queue that has another name.
+    titles: HashMap<Name, Name, FxBuildHasher>,
 }
 
 /// What is kept of a PodGroup.
@@ -40,6 +46,19 @@ pub(crate) struct CachedGroup {
     pub(crate) uid: String,
     /// Does it have conditions of other writers? They must survive a write of ours.
     pub(crate) foreign_conditions: bool,
+}
+
+/// What is kept of a PodGroup of KAI's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CachedGang {
+    /// Its uid.
+    pub(crate) uid: String,
+    /// What its annotations say of its past.
+    pub(crate) past: GroupPast,
+    /// What its status says of why it waits.
+    pub(crate) status: KaiPodGroupStatus,
+    /// The node pool it is to run in.
+    pub(crate) pool: Name,
 }
 
 /// The condition a pod that waits has already.
@@ -61,9 +80,20 @@ impl StatusCache {
         self.note_pool(key, object);
         match object {
             Object::PodGroup(group) => drop(self.known().groups.insert(key.clone(), cached(group))),
+            Object::KaiPodGroup(group) => {
+                let uid = group.metadata.uid.clone().unwrap_or_default();
+                let (past, status, pool) = (
+                    group.past,
+                    group.status.clone(),
+                    group.pool(self.pool.as_ref().map(PoolRoll::pool)),
+                );
+                let gang = CachedGang { uid, past, status, pool };
+                drop(self.known().gangs.insert(key.clone(), gang));
+            }
             Object::Queue(queue) => {
                 drop(self.known().queues.insert(key.name.clone(), queue.status.clone()));
             }
+            Object::KaiQueue(queue) => self.title(&key.name, &queue.spec.display_name),
             Object::Pod(pod) => {
                 let uid = pod.metadata.uid.clone().unwrap_or_default();
                 let wait = if pod.spec.node_name.is_none() { wait(uid, &pod.status) } else { None };
@@ -116,6 +146,8 @@ impl StatusCache {
         }
         match kind {
             ObjectKind::PodGroup => drop(self.known().groups.remove(key)),
+            ObjectKind::KaiPodGroup => drop(self.known().gangs.remove(key)),
+            ObjectKind::KaiQueue => drop(self.known().titles.remove(&key.name)),
             ObjectKind::Queue => drop(self.known().queues.remove(&key.name)),
             ObjectKind::Pod => drop(self.known().waits.remove(key)),
             _ => {}
@@ -125,6 +157,44 @@ impl StatusCache {
     /// The PodGroup, if it is there.
     pub(crate) fn group(&self, key: &ObjectKey) -> Option<CachedGroup> {
         self.known().groups.get(key).cloned()
+    }
+
+    /// The PodGroup of KAI's, if it is there.
+    pub(crate) fn gang(&self, key: &ObjectKey) -> Option<CachedGang> {
+        self.known().gangs.get(key).cloned()
+    }
+
+    /// What a PodGroup is known by; a pod without one has neither uid nor node pool here.
+    pub(crate) fn origin(&self, key: &ObjectKey) -> GroupOrigin {
+        let known = self.known();
+        let gang = known.gangs.get(key);
+        let of_kai =
+            gang.map(|gang| GroupOrigin { uid: gang.uid.clone(), pool: gang.pool.clone() });
+        let group = known.groups.get(key);
+        let of_volcano =
+            || group.map(|group| GroupOrigin { uid: group.uid.clone(), ..GroupOrigin::default() });
+        of_kai.or_else(of_volcano).unwrap_or_default()
+    }
+
+    /// Uid of a PodGroup and whose it is, if it is there.
+    pub(crate) fn owner(&self, key: &ObjectKey) -> Option<(String, Dialect)> {
+        let known = self.known();
+        let of_volcano = known.groups.get(key).map(|group| (group.uid.clone(), Dialect::Volcano));
+        of_volcano.or_else(|| known.gangs.get(key).map(|gang| (gang.uid.clone(), Dialect::Kai)))
+    }
+
+    /// What people call a queue.
+    pub(crate) fn title_of(&self, queue: &Name) -> String {
+        self.known().titles.get(queue).unwrap_or(queue).to_string()
+    }
+
+    fn title(&self, queue: &Name, title: &str) {
+        let titles = &mut self.known().titles;
+        if title.is_empty() {
+            titles.remove(queue);
+        } else {
+            titles.insert(queue.clone(), title.into());
+        }
     }
 
     /// The status of a queue, if it is there.

@@ -7,6 +7,7 @@ use muster_core::delta::{
 use muster_core::ids::ObjectKey;
 use muster_core::resource::{Quantity, ResourceList};
 use muster_core::status::QueueState;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::translate::{About, OwnerRule, Translate, TranslateError};
@@ -23,9 +24,11 @@ pub struct KaiQueue {
 }
 
 /// What the queue may use.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct KaiQueueSpec {
+    /// What people call it; empty is its name.
+    pub display_name: String,
     /// Queue above it; empty is none.
     pub parent_queue: String,
     /// Higher is served first; absent is 100.
@@ -39,7 +42,7 @@ pub struct KaiQueueSpec {
 }
 
 /// The resources KAI's queues share.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct KaiQueueResources {
     /// In thousandths of a core.
@@ -51,14 +54,17 @@ pub struct KaiQueueResources {
 }
 
 /// What the queue may use of one resource; a number that is absent is 0.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct KaiQueueResource {
     /// Its due; -1 is without end.
+    #[schemars(with = "Option<f64>")]
     pub quota: Option<Scalar>,
     /// Its part of what is beyond quotas.
+    #[schemars(with = "Option<f64>")]
     pub over_quota_weight: Option<Scalar>,
     /// Its hard limit; -1 is without end.
+    #[schemars(with = "Option<f64>")]
     pub limit: Option<Scalar>,
 }
 

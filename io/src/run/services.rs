@@ -38,6 +38,7 @@ const EVENTS_MAX: usize = 65_536;
 /// What runs beside the loop.
 pub(super) struct Services {
     pub(super) metrics: Arc<Metrics>,
+    pub(super) statuses: Arc<StatusCache>,
     pub(super) liveness: Liveness,
     pub(super) api: Arc<ApiCalls>,
     pub(super) dispatcher: Dispatcher,
@@ -64,6 +65,7 @@ impl Services {
         let statuses = Arc::new(StatusCache::new(view.pool.clone()));
         let liveness = Liveness::new(ObjectKind::watched());
         metrics.config(config.hash);
+        metrics.speak(config.parsed.config.dialect);
         let mut tasks = JoinSet::new();
         listen(options, &metrics, &liveness, &mut tasks).await?;
         stop_on_signals(&mut tasks, &to_loop)?;
@@ -97,7 +99,7 @@ impl Services {
         let parts = ApiCallsParts {
             client: client.clone(),
             gate: gate.clone(),
-            statuses,
+            statuses: statuses.clone(),
             metrics: metrics.clone(),
             events,
             to_loop: to_loop.clone(),
@@ -114,6 +116,7 @@ impl Services {
             .map(|terms| tokio::spawn(Candidate::new(client, terms, gate, to_loop).run(stopped)));
         let services = Self {
             metrics,
+            statuses,
             liveness,
             api,
             dispatcher,

@@ -33,6 +33,7 @@ mod limits;
 mod cycles;
 mod handover;
 mod status;
+mod kai_status;
 
 // The program on a real API server.
 mod control_plane;
@@ -40,6 +41,7 @@ mod kubelets;
 mod definitions;
 mod chart;
 mod cluster_gangs;
+mod cluster_kai;
 mod cluster_dry_run;
 mod cluster_evictions;
 mod cluster_faults;

@@ -8,7 +8,7 @@ use muster_core::config::EvictionMode;
 use tokio::sync::mpsc::Sender;
 
 use super::client::ApiClient;
-use super::event::Events;
+use super::event::{Events, Happening};
 use super::rate_limit::RateLimiter;
 use super::{Act, ActKind, Call, Report};
 use crate::kube::lease::Gate;
@@ -67,12 +67,19 @@ impl ApiCalls {
                 ActKind::Evict { ruling } => self.evict(&pod, &ruling).await,
                 ActKind::Nominate(node) => self.nominate(&pod, node.as_ref()).await,
                 ActKind::Annotate(reservation) => self.annotate(&pod, reservation.as_ref()).await,
+                ActKind::Held { node, ruling } => {
+                    self.events.note(Happening::held(&pod, &ruling.job, &node));
+                }
             },
             Call::Report(Report::Wait { pod, job, wait }) => {
                 self.report_wait(&pod, &job, &wait).await;
             }
             Call::Report(Report::Group { group, phase, report }) => {
                 self.report_group(&group, phase, &report).await;
+            }
+            Call::Report(Report::Past { group, report }) => self.report_past(&group, &report).await,
+            Call::Report(Report::GangWait { group, wait }) => {
+                self.report_gang_wait(&group, &wait).await;
             }
             Call::Report(Report::Queue { queue, report }) => {
                 self.report_queue(&queue, &report).await;

@@ -32,7 +32,7 @@ impl ApiCalls {
         match result {
             Ok(()) => {
                 self.metrics.evicted();
-                self.events.note(Happening::evicted(pod, &ruling.job, reason));
+                self.events.note(Happening::evicted(pod, ruling));
             }
             // It is gone, which is what was wanted.
             Err(Failure::Overtaken(_)) => {}

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use muster_core::config::Pool;
 use muster_core::delta::AnnotatedNode;
 use muster_core::ids::{Name, ObjectKey};
-use muster_core::status::WaitReport;
+use muster_core::status::{SaidIn, WaitReport};
 use serde_json::{Value, json};
 use tracing::warn;
 
@@ -63,16 +63,27 @@ impl ApiCalls {
 
     /// Writes why a pod waits, unless it says so already.
     pub(super) async fn report_wait(&self, pod: &PodRef, job: &ObjectKey, wait: &WaitReport) {
-        let WaitReport { reason, code, message } = wait;
+        let WaitReport { reason, code, message, said } = wait;
         if self.statuses.says_already(&pod.key, &pod.uid, reason, code.as_str()) {
             return;
         }
         let message = format!("{}: {message}", code.as_str());
+        if *said == SaidIn::EventAlone {
+            return self.events.note(Happening::waits(pod, job, &message));
+        }
         let waits = condition(POD_SCHEDULED, "False", reason, &message, &now());
         let patch = json!({"metadata": {"uid": &*pod.uid}, "status": {"conditions": [waits]}});
         if self.patch_status(pod, &patch).await == Written::Yes {
             self.events.note(Happening::waits(pod, job, &message));
         }
+    }
+
+    /// Writes that a pod of a PodGroup of KAI's was not bound, as KAI says it.
+    pub(super) async fn report_binding_error(&self, pod: &PodRef, message: &str) {
+        let failed = condition(POD_SCHEDULED, "False", "BindingError", message, &now());
+        let patch = json!({"metadata": {"uid": &*pod.uid}, "status": {"conditions": [failed]}});
+        // A refusal is logged, and the bind is tried again in any case.
+        let _written = self.patch_status(pod, &patch).await;
     }
 
     async fn patch_status(&self, pod: &PodRef, patch: &Value) -> Written {
