@@ -20,7 +20,7 @@ pub use argument::{
     AmountScale, ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, Values, arg, argument,
 };
 pub use dialect::Dialect;
-pub use view::{Pool, QueueTree, View, WorkerLabels};
+pub use view::{DividingQueues, Pool, View, WorkerLabels};
 pub use wall_clock::{DAY_MS, TimeOfDay, WallClock};
 
 use crate::ids::Name;

@@ -1,8 +1,8 @@
 //! What parameters set in a configuration that was read.
 
 use muster_core::config::{
-    ActionConfig, ArgumentKind, ArgumentValue, Dialect, EvictionMode, FitErrors, Pool, QueueTree,
-    STALE_GRACE_KEY, View, WorkerLabels, argument,
+    ActionConfig, ArgumentKind, ArgumentValue, Dialect, DividingQueues, EvictionMode, FitErrors,
+    Pool, STALE_GRACE_KEY, View, WorkerLabels, argument,
 };
 use muster_core::policy::SchedulerConfig;
 
@@ -54,8 +54,8 @@ impl Params {
             workers: (self.switch(RESTRICT) == Some(true)).then(workers),
             queue_label: self.text(QUEUE_LABEL).map(Into::into),
             hierarchy: match self.switch(HIERARCHY) {
-                Some(false) => QueueTree::Flat,
-                _ => QueueTree::Full,
+                Some(false) => DividingQueues::Flat,
+                _ => DividingQueues::Full,
             },
         }
     }
