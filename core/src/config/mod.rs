@@ -10,6 +10,8 @@ mod dialect;
 pub mod boolean;
 pub mod duration;
 mod wall_clock;
+mod cron;
+mod usage_window;
 
 pub use action::{
     ACTIONS, ActionConfig, ActionKind, ActionSpec, EvictPurpose, GANG_AWARE_KEY, GangAware,
@@ -18,7 +20,9 @@ pub use action::{
 pub use argument::{
     AmountScale, ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, Values, arg, argument,
 };
+pub use cron::{CronTimes, InvalidCron};
 pub use dialect::Dialect;
+pub use usage_window::{UsageRecording, UsageSpan, UsageWindow};
 pub use wall_clock::{DAY_MS, TimeOfDay, WallClock};
 
 use crate::ids::Name;

@@ -88,6 +88,7 @@ pub(crate) fn config(tier: Vec<PluginConfig>, actions: &[&str]) -> SchedulerConf
         tuning: Tuning::default(),
         pipeline: PipelineConfig::default(),
         sharding: None,
+        usage_record: None,
         clock: Clock::default(),
         dialect: Dialect::Volcano,
     }

@@ -26,6 +26,7 @@ mod schedule;
 mod pipeline;
 pub mod sharding;
 mod metrics;
+mod usage_db;
 pub(crate) mod time_zone;
 #[cfg(test)]
 mod tests;
@@ -41,12 +42,15 @@ pub use self::error::{ConfigError, ConfigErrors, Hint, Problem};
 use self::metrics::READERS as LOAD_READERS;
 pub use self::metrics::{Certificates, Elasticsearch, LoadServer, LoadSource};
 pub use self::tree::Place;
+pub(crate) use self::usage_db::parse_address;
+pub use self::usage_db::{UsageAddress, UsageSeries, UsageSource, describe_window};
 
 use crate::extender;
 
 use self::gang_aware::GangAware;
 use self::reader::{Field, Reader};
 use self::tree::{Node, Value};
+use self::usage_db::UsageDb;
 
 /// What holds without a file: Volcano's built-in configuration.
 pub const DEFAULT_TEXT: &str = "\
@@ -75,6 +79,8 @@ pub struct Parsed {
     pub config: SchedulerConfig,
     /// Where the load of nodes is read on a real cluster, if anywhere.
     pub load_source: Option<LoadSource>,
+    /// Who knows, on a real cluster, what queues used of late, if anybody outside does.
+    pub usage_source: Option<UsageSource>,
     /// What is valid but has no effect, or leaves out what people rely on; one sentence each. To be
     /// shown at every start.
     pub warnings: Vec<String>,
@@ -109,10 +115,11 @@ pub fn parse(registry: &Registry, source_name: &str, text: &str) -> Result<Parse
     let registry = &registry.speaking(kai::dialect(&root));
     let mut reader = Reader::new(source_name, registry);
     let read = read_document(&mut reader, &root);
-    let ((config, load_source), mut warnings) = reader.finish(read)?;
+    let (Read { config, load_source, usage_source }, mut warnings) = reader.finish(read)?;
     warnings.extend(advice::warnings(&config));
     warnings.extend(metrics::warnings(&config, load_source.as_ref()));
-    Ok(Parsed { config, load_source, warnings })
+    warnings.extend(usage_db::warnings(&config, usage_source.as_ref()));
+    Ok(Parsed { config, load_source, usage_source, warnings })
 }
 
 /// Reads a configuration file.
@@ -145,7 +152,14 @@ fn object_kind(root: &Node) -> Option<(Place, &str)> {
     Some((kind.key_at, name))
 }
 
-fn read_document(reader: &mut Reader<'_>, root: &Node) -> (SchedulerConfig, Option<LoadSource>) {
+/// What a file says.
+struct Read {
+    config: SchedulerConfig,
+    load_source: Option<LoadSource>,
+    usage_source: Option<UsageSource>,
+}
+
+fn read_document(reader: &mut Reader<'_>, root: &Node) -> Read {
     let entries = reader.map(root, Field::Root);
     let find = |name: &'static str| {
         entries
@@ -172,9 +186,12 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> (SchedulerConfig, Opti
     if let Some((node, field)) = find("queueDepthPerAction") {
         kai::read_depths(reader, node, field, &mut configured);
     }
-    if let Some((node, field)) = find("usageDBConfig") {
-        kai::warn_of_usage(reader, node, field);
-    }
+    let usage = find("usageDBConfig").and_then(|(node, field)| usage_db::read(reader, node, field));
+    let (usage_source, usage_record) = match usage {
+        Some(UsageDb::Source(source)) => (Some(*source), None),
+        Some(UsageDb::Record(recording)) => (None, Some(recording)),
+        None => (None, None),
+    };
     let mut specs = Vec::new();
     if let Some((node, field)) = find("actions") {
         specs = actions::read_line(reader, node, field);
@@ -200,8 +217,17 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> (SchedulerConfig, Opti
         Dialect::Kai => kai::one_tier(reader.registry, tiers, find("tiers").is_some()),
     };
     let clock = Clock::default();
-    let config = SchedulerConfig { actions, tiers, tuning, pipeline, sharding, clock, dialect };
-    (config, load_source)
+    let config = SchedulerConfig {
+        actions,
+        tiers,
+        tuning,
+        pipeline,
+        sharding,
+        usage_record,
+        clock,
+        dialect,
+    };
+    Read { config, load_source, usage_source }
 }
 
 fn syntax_errors(source_name: &str, error: &serde_saphyr::Error) -> ConfigErrors {

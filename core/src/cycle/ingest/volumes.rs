@@ -276,6 +276,7 @@ mod tests {
             clock: crate::policy::Clock::default(),
             pipeline: PipelineConfig::default(),
             sharding: None,
+            usage_record: None,
             dialect: crate::config::Dialect::Volcano,
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
