@@ -19,6 +19,7 @@ use super::node::{
     Releasing, Tenants, Unasked, Used,
 };
 use super::node_flags::NodeFlags;
+use super::past_use::QueuePast;
 use super::queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse};
 use super::reservation::Timing;
 use super::symbol::Symbol;
@@ -333,6 +334,7 @@ pub struct Queue {
     pub(super) usage: &'static mut QueueUse,
     pub deserved: &'static mut QueueDeserved,
     pub terms: &'static mut QueueTerms,
+    pub past: &'static mut QueuePast,
 }
 
 impl Queue {
@@ -341,7 +343,7 @@ impl Queue {
         let identity =
             QueueIdentity { uid: name.clone(), name, created: TimeMs::default(), present: false };
         let state = (QueueUse::default(), QueueDeserved::default(), QueueTerms::default());
-        (identity, QueueSpec::default(), state)
+        (identity, QueueSpec::default(), state, QueuePast::default())
     }
 }
 
