@@ -13,7 +13,7 @@
 //! gives by its own share could take back by its parent's.
 //!
 //! Where that finds nobody, a job that lacks its minimum may have what another gang can do without, if
-//! its queues stay within their due with it ([`Claim::Surplus`]). Such an exchange takes no queue above
+//! its queues stay within their due with it ([`Entitlement::Surplus`]). Such an exchange takes no queue above
 //! its due, so shares above it still only fall, and makes surplus part of a minimum. Surplus never asks
 //! for room, so nobody takes that back; only a queue above its due loses part of a minimum.
 
@@ -28,9 +28,9 @@ use crate::world::Cluster;
 
 use super::surplus::{GangTask, SpareTasks};
 
-/// What a taker may have.
+/// What a taker may have of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Claim {
+pub(super) enum Entitlement {
     /// What queues have that are further over their due.
     Due,
     /// Besides, for a job that lacks its minimum and within its queues' due: what gangs can do without.
@@ -52,7 +52,7 @@ pub(super) struct Fairness<'a, 'w, 's> {
     taker: Vec<Entity>,
     /// How far above them queues are compared at most; none if the plugin that divides sees to it alone.
     levels: Option<usize>,
-    /// What the gangs that were looked at can still do without; none where surplus is not claimed.
+    /// What the gangs that were looked at can still do without; none where the taker may not have that.
     spare: Option<BTreeMap<Entity, SpareTasks<'a>>>,
 }
 
@@ -61,12 +61,12 @@ impl<'a, 'w, 's> Fairness<'a, 'w, 's> {
         session: &'a Session<'w, 's>,
         evictor: &Evictor,
         asks: &'a ResourceVec,
-        claim: Claim,
+        entitlement: Entitlement,
     ) -> Self {
         let (cluster, levels) = (&session.cluster, session.policies.levels_compared());
         let taker = upwards(cluster, evictor.queue(cluster)).collect();
-        let lacks = !session.policies.job_pipelined(&cluster.job(evictor.job));
-        let spare = (claim == Claim::Surplus && lacks).then(BTreeMap::new);
+        let lacks = || !session.policies.job_pipelined(&cluster.job(evictor.job));
+        let spare = (entitlement == Entitlement::Surplus && lacks()).then(BTreeMap::new);
         Self { cluster, giving: Giving::new(cluster, evictor), asks, taker, levels, spare }
     }
 

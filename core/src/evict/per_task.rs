@@ -18,7 +18,7 @@ use super::by_node::VictimsByNode;
 use super::candidates::Candidate;
 use super::domains::{FreeableRoom, barred};
 use super::evictor_view::EvictorView;
-use super::fairness::Claim;
+use super::fairness::Entitlement;
 use super::one_task::make_room;
 use super::refusal::SearchEnd;
 use super::shortage::Shortage;
@@ -37,10 +37,11 @@ pub(super) fn decide(
     let (mut slots, mut tried) = (bound.slots, bound.hopeful);
     let mut found = None;
     if bound.hopeful {
-        let claims = claims(session, action, view);
+        let entitlements = entitlements(session, action, view);
         let victims_by_node = view.victims_by_node(session);
-        found = claims.iter().find_map(|&claim| {
-            TaskByTaskSearch { action, claim, shortage, pending, victims_by_node }.attempt(session)
+        found = entitlements.iter().find_map(|&entitlement| {
+            TaskByTaskSearch { action, entitlement, shortage, pending, victims_by_node }
+                .attempt(session)
         });
     }
     if found.is_none() && action.purpose == EvictPurpose::Preempt {
@@ -52,8 +53,8 @@ pub(super) fn decide(
         tried |= bound.hopeful;
         if bound.hopeful {
             let victims_by_node = &VictimsByNode::new(session, &own, &freeable);
-            let claim = Claim::Due;
-            found = TaskByTaskSearch { action, claim, shortage, pending, victims_by_node }
+            let entitlement = Entitlement::Due;
+            found = TaskByTaskSearch { action, entitlement, shortage, pending, victims_by_node }
                 .attempt(session);
         }
     }
@@ -65,13 +66,17 @@ pub(super) fn decide(
 
 /// What the job may have of others, tried one after the other: surplus only where there is some, and
 /// where nothing is found without it.
-fn claims(session: &Session<'_, '_>, action: &EvictAction, view: &EvictorView) -> &'static [Claim] {
+fn entitlements(
+    session: &Session<'_, '_>,
+    action: &EvictAction,
+    view: &EvictorView,
+) -> &'static [Entitlement] {
     let mut jobs = view.candidates.iter().map(|candidate| session.cluster.job(candidate.job));
     let reclaims = action.purpose == EvictPurpose::Reclaim;
     if reclaims && jobs.any(|job| is_elastic(&job)) {
-        &[Claim::Due, Claim::Surplus]
+        &[Entitlement::Due, Entitlement::Surplus]
     } else {
-        &[Claim::Due]
+        &[Entitlement::Due]
     }
 }
 
@@ -81,7 +86,7 @@ const TRIALS: usize = 8;
 /// A search for room one task at a time, and the victims it may choose from.
 struct TaskByTaskSearch<'a> {
     action: &'a EvictAction,
-    claim: Claim,
+    entitlement: Entitlement,
     shortage: &'a Shortage,
     pending: &'a PendingTasks,
     victims_by_node: &'a VictimsByNode,
@@ -215,7 +220,7 @@ impl TaskByTaskSearch<'_> {
                 continue;
             }
             let evictor = Evictor { task: Some(task), ..self.shortage.evictor };
-            let (by, statement) = ((self.action, self.claim), &mut draft.statement);
+            let (by, statement) = ((self.action, self.entitlement), &mut draft.statement);
             let Some(taken) =
                 make_room(session, by, statement, &evictor, self.victims_by_node, rows)
             else {

@@ -10,7 +10,7 @@ use crate::statement::{Checkpoint, Grounds, Statement};
 use super::action::EvictAction;
 use super::bundles::{Bundle, Bundles};
 use super::domains::SearchDomain;
-use super::fairness::{Claim, Fairness};
+use super::fairness::{Entitlement, Fairness};
 use super::shortage::Shortage;
 use super::surplus::Harm;
 
@@ -150,7 +150,7 @@ impl VictimSearch<'_> {
             EvictPurpose::Preempt => named.into_iter().collect(),
             EvictPurpose::Reclaim => {
                 let Shortage { evictor, sum, .. } = self.shortage;
-                let mut fairness = Fairness::new(session, evictor, sum, Claim::Due);
+                let mut fairness = Fairness::new(session, evictor, sum, Entitlement::Due);
                 named.into_iter().filter(|&task| fairness.take(task)).collect()
             }
         }
