@@ -15,7 +15,7 @@ use bevy_ecs::prelude::{Res, ResMut, Resource};
 
 use crate::delta::GroupPhase;
 use crate::ids::TimeMs;
-use crate::place::{Now, OUT_OF_TIME, Session};
+use crate::place::{AFTER_OTHERS, Now, OUT_OF_TIME, Session};
 use crate::world::{Cluster, Shards, UsageRecord};
 
 pub(crate) use queues::ReportedQueues;
@@ -86,7 +86,8 @@ fn next_due(session: &mut Session<'_, '_>) -> Option<TimeMs> {
         if let Some(end) = session.policies.deadline(&job).filter(|&end| waits && end > now) {
             due = Some(due.map_or(end, |due| due.min(end)));
         }
-        if job.verdict.0.as_ref().is_some_and(|verdict| verdict.message == OUT_OF_TIME) {
+        let said = job.verdict.0.as_ref().map(|verdict| &*verdict.message);
+        if matches!(said, Some(OUT_OF_TIME | AFTER_OTHERS)) {
             due = Some(now);
         }
     }

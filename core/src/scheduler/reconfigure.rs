@@ -22,8 +22,15 @@ use crate::world::{
 
 /// The rules of the new configuration read what the scheduler has not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the scheduler keeps of pods only what its first configuration reads")]
-pub struct NotKept;
+#[error(
+    "plugin {plugin} as it is configured now tells pods apart by what this process has not kept of \
+     them since it started; start it again with the new configuration, until then the old one is in \
+     force"
+)]
+pub struct NotKept {
+    /// The plugin that reads more.
+    pub plugin: &'static str,
+}
 
 impl Scheduler {
     /// Puts another configuration in force from the next cycle on. Nothing is forgotten but verdicts'
@@ -34,8 +41,9 @@ impl Scheduler {
     pub fn reconfigure(&mut self, config: &SchedulerConfig) -> Result<(), NotKept> {
         let world = &mut self.world;
         let policies = Policies::new(config, &mut world.resource_mut::<Names>().0);
-        if !world.resource::<Classes>().reads().covers(policies.reads()) {
-            return Err(NotKept);
+        let kept = world.resource::<Classes>().reads();
+        if let Some(plugin) = policies.reads_beyond(kept) {
+            return Err(NotKept { plugin });
         }
         let stopwatch = world.resource_mut::<Settings>().stopwatch.take();
         world.insert_resource(Settings { stopwatch, ..Settings::new(config) });

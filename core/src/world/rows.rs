@@ -297,6 +297,12 @@ impl JobItem<'_, '_> {
         }
     }
 
+    /// Notes an eviction that made room for another job.
+    pub(crate) fn make_way(&mut self, now: TimeMs) {
+        self.note_eviction(now);
+        self.evictions.await_turn();
+    }
+
     /// The index of a role, a new one if it was never met.
     pub(crate) fn join_role(&mut self, name: &Name) -> u16 {
         self.counts.role(name)
