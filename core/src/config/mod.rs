@@ -12,8 +12,8 @@ pub mod duration;
 mod wall_clock;
 
 pub use action::{
-    ACTIONS, ActionConfig, ActionKind, ActionSpec, EvictPurpose, GANG_AWARE_KEY, GangAware,
-    KAI_ACTIONS, QUEUE_DEPTH_KEY,
+    ACTIONS, ALLOW_CONSOLIDATING_KEY, ActionConfig, ActionKind, ActionSpec, EvictPurpose,
+    GANG_AWARE_KEY, GangAware, KAI_ACTIONS, MAX_PREEMPTEES_KEY, QUEUE_DEPTH_KEY,
 };
 pub use argument::{
     AmountScale, ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, Values, arg, argument,
