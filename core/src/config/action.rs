@@ -1,6 +1,6 @@
 //! The actions: what a cycle can do, in the order they are usually listed.
 
-use super::ArgumentKind::{Bool, Duration, IntFrom, OneOf, Percent};
+use super::ArgumentKind::{Bool, Duration, IntFrom, OneOf, Percent, SignedDuration};
 use super::{ArgumentSpec, Arguments, Values, arg};
 
 /// An action.
@@ -33,8 +33,6 @@ pub enum ActionKind {
     Shuffle,
     /// Evicts what is left of gangs that have run without their minimum for too long.
     EvictStaleGangs,
-    /// Nothing: this version knows it by its name only.
-    Planned,
 }
 
 /// Why room is wanted.
@@ -64,6 +62,9 @@ pub const GANG_AWARE_KEY: &str = "gangAwareEnable";
 
 /// Key of the argument that limits how many jobs of one queue an action tries in a cycle.
 pub const QUEUE_DEPTH_KEY: &str = "queueDepthPerAction";
+
+/// Key of the argument that says how long a gang may run without its minimum.
+pub const STALE_GRACE_KEY: &str = "defaultStalenessGracePeriod";
 
 /// One action to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -238,7 +239,16 @@ pub const KAI_ACTIONS: &[ActionSpec] = &[
         name: "stalegangeviction",
         summary: "evicts gangs that have run without their minimum for longer than they may",
         kind: ActionKind::EvictStaleGangs,
-        arguments: &[QUEUE_DEPTH.without_effect("every stale gang is looked at")],
+        arguments: &[
+            QUEUE_DEPTH.without_effect("every stale gang is looked at"),
+            arg(
+                STALE_GRACE_KEY,
+                SignedDuration,
+                "60s",
+                "how long a gang may run without its minimum that says nothing itself; below 0s is for \
+                 ever",
+            ),
+        ],
     },
 ];
 

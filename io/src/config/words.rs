@@ -95,8 +95,7 @@ fn evicted(config: &SchedulerConfig) -> Vec<String> {
             ActionKind::Enqueue
             | ActionKind::Allocate
             | ActionKind::AllocateAll
-            | ActionKind::Backfill
-            | ActionKind::Planned => {}
+            | ActionKind::Backfill => {}
         }
     }
     if said.is_empty() {
