@@ -15,8 +15,8 @@ mod cron;
 mod usage_window;
 
 pub use action::{
-    ACTIONS, ActionConfig, ActionKind, ActionSpec, EvictPurpose, GANG_AWARE_KEY, GangAware,
-    KAI_ACTIONS, QUEUE_DEPTH_KEY, STALE_GRACE_KEY,
+    ACTIONS, ALLOW_CONSOLIDATING_KEY, ActionConfig, ActionKind, ActionSpec, EvictPurpose,
+    GANG_AWARE_KEY, GangAware, KAI_ACTIONS, MAX_PREEMPTEES_KEY, QUEUE_DEPTH_KEY, STALE_GRACE_KEY,
 };
 pub use argument::{
     AmountScale, ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, Values, arg, argument,

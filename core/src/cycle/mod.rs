@@ -94,7 +94,6 @@ pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
                 let evict = evict_stale_gangs::evict_stale_gangs(grace_ms);
                 schedule.add_systems(evict.in_set(stage))
             }
-            ActionKind::Planned => continue,
         };
     }
     let closing = (

@@ -394,6 +394,17 @@ pub trait UnifiedEvictablePlugin: Plugin {
         evictor: &Evictor,
         candidates: &[Entity],
     ) -> Ballot;
+
+    /// Which of the candidates may be moved for a whole gang: evicted with room held for them elsewhere, so
+    /// that their queues lose nothing. Those who may be evicted, unless the plugin knows better.
+    fn may_move(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        candidates: &[Entity],
+    ) -> Ballot {
+        self.unified_evictable(cluster, evictor, candidates)
+    }
 }
 
 /// Chooses who makes way for a whole gang. The first answer counts.

@@ -26,6 +26,7 @@ mod job_charge;
 mod quota;
 mod podset;
 mod reservation;
+mod moves;
 mod domain;
 mod domain_tree;
 mod levels;
@@ -107,7 +108,7 @@ pub(crate) use shards::Shards;
 pub use symbol::{Symbol, Symbols};
 pub use task::{
     Asked, Assumed, Assumption, Labels, LastTransaction, Membership, Observed, ReportedWait,
-    Request, TaskIdentity, TaskPriority, TaskStatus, TaskTraits, status_of,
+    Request, TaskIdentity, TaskPriority, TaskStatus, TaskTraits, heir_home_of, status_of,
 };
 pub use task_cold::TaskCold;
 pub use volume::{

@@ -25,7 +25,7 @@ use super::reservation::Timing;
 use super::symbol::Symbol;
 use super::task::{
     Assumed, Labels, Membership, Observed, Request, TaskIdentity, TaskPriority, TaskStatus,
-    TaskTraits, status_of,
+    TaskTraits, heir_home_of, status_of,
 };
 use super::task_cold::TaskCold;
 use super::volume::Attachments;
@@ -186,6 +186,11 @@ impl TaskItem<'_, '_> {
     pub fn home(&self) -> Option<Entity> {
         self.status().1.or(self.observed.node)
     }
+
+    /// The node where room is held for the pod that comes in its place, while it leaves.
+    pub fn heir_home(&self) -> Option<Entity> {
+        heir_home_of(&self.observed, *self.assumed)
+    }
 }
 
 impl TaskReadOnlyItem<'_, '_> {
@@ -202,6 +207,22 @@ impl TaskReadOnlyItem<'_, '_> {
     /// The node its status concerns, or the one it ended on.
     pub fn home(&self) -> Option<Entity> {
         self.status().1.or(self.observed.node)
+    }
+
+    /// The node where room is held for the pod that comes in its place, while it leaves.
+    pub fn heir_home(&self) -> Option<Entity> {
+        heir_home_of(self.observed, *self.assumed)
+    }
+
+    /// Its status as its job and its queue count it: room held for the pod that comes in its place
+    /// counts like room held for itself.
+    pub fn counted_status(&self) -> TaskStatus {
+        if self.heir_home().is_some() { TaskStatus::Pipelined } else { self.status().0 }
+    }
+
+    /// Is there no pod, but room held for one that is to come in the place of one that has gone?
+    pub fn is_vacancy(&self) -> bool {
+        self.identity.uid.is_empty() && self.status().0 == TaskStatus::Pipelined
     }
 }
 
