@@ -15,10 +15,10 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tracing::{error, info, warn};
 
-use super::config_source::{self, Listener, Reading};
+use super::config_source::{self, Reading};
 use super::liveness::Liveness;
 use super::{Options, RunError};
-use crate::config::LoadSource;
+use crate::config::{LoadSource, UsageSource};
 use crate::http::{self, Answers};
 use crate::kube::calls::api::{ApiCalls, ApiCallsParts};
 use crate::kube::calls::dispatcher::Dispatcher;
@@ -31,6 +31,7 @@ use crate::metrics::Metrics;
 use crate::node_load::{self, LoadReader};
 use crate::objects::ObjectKind;
 use crate::objects::translate::OwnerRule;
+use crate::past_use::{self, UsageReader};
 
 /// Events that may wait for the loop; watches pause when there are more.
 const EVENTS_MAX: usize = 65_536;
@@ -49,6 +50,8 @@ pub(super) struct Services {
     watches: JoinSet<()>,
     /// Where the load of nodes is read from now on.
     load_source: watch::Sender<Option<LoadSource>>,
+    /// Who is asked from now on what queues used of late.
+    usage_source: watch::Sender<Option<UsageSource>>,
 }
 
 impl Services {
@@ -70,8 +73,7 @@ impl Services {
         listen(options, &metrics, &liveness, &mut tasks).await?;
         stop_on_signals(&mut tasks, &to_loop)?;
         let reading = Reading { registry, params: options.params.clone() };
-        let (tell, metrics_of, seen) = (to_loop.clone(), metrics.clone(), config.hash);
-        let listener = Listener { reading, to_loop: tell, metrics: metrics_of, seen };
+        let listener = reading.listener(&to_loop, &metrics, config.hash);
         tasks.spawn(config_source::follow(options.config.clone(), client.clone(), listener));
         let owner = OwnerRule::named(options.scheduler_names.iter().map(String::as_str));
         let source = watches::Source {
@@ -84,12 +86,12 @@ impl Services {
         };
         let watches = watches::start(&source);
         let (load_source, sources) = watch::channel(config.parsed.load_source.clone());
-        let reader = LoadReader {
-            cluster: client.clone(),
-            to_loop: to_loop.clone(),
-            metrics: metrics.clone(),
-        };
+        let (cluster, tell, told) = (client.clone(), to_loop.clone(), metrics.clone());
+        let reader = LoadReader { cluster, to_loop: tell, metrics: told };
         tasks.spawn(node_load::read(reader, sources));
+        let (usage_source, sources) = watch::channel(config.parsed.usage_source.clone());
+        let reader = UsageReader { to_loop: to_loop.clone(), metrics: metrics.clone() };
+        tasks.spawn(past_use::read(reader, sources));
         let gate = if options.lease.is_some() { Gate::closed() } else { Gate::open() };
         metrics.leads(options.lease.is_none());
         let (events, happenings) = Events::channel();
@@ -122,17 +124,19 @@ impl Services {
             tasks,
             watches,
             load_source,
+            usage_source,
         };
         Ok((services, inbox))
     }
 
     /// The load of nodes is read there from now on, if anywhere.
     pub(super) fn read_loads_from(&self, source: Option<LoadSource>) {
-        self.load_source.send_if_modified(|now| {
-            let other = *now != source;
-            *now = source;
-            other
-        });
+        send_other(&self.load_source, source);
+    }
+
+    /// What queues used of late is asked of that one from now on, if of anybody.
+    pub(super) fn read_usage_from(&self, source: Option<UsageSource>) {
+        send_other(&self.usage_source, source);
     }
 
     /// Ends everything in order: calls that were decided are made, or said; then the lease is given
@@ -155,6 +159,15 @@ impl Services {
         }
         self.tasks.shutdown().await;
     }
+}
+
+/// Tells whoever listens of a value that is another one now.
+fn send_other<T: PartialEq>(channel: &watch::Sender<T>, value: T) {
+    channel.send_if_modified(|now| {
+        let other = *now != value;
+        *now = value;
+        other
+    });
 }
 
 /// The way to the cluster.

@@ -1,8 +1,9 @@
 //! What parameters set in a configuration that was read.
 
 use muster_core::config::{
-    ActionConfig, ArgumentKind, ArgumentValue, Dialect, DividingQueues, EvictionMode, FitErrors,
-    Pool, STALE_GRACE_KEY, View, WorkerLabels, argument,
+    ALLOW_CONSOLIDATING_KEY, ActionConfig, ArgumentKind, ArgumentValue, Dialect, DividingQueues,
+    EvictionMode, FitErrors, MAX_PREEMPTEES_KEY, Pool, STALE_GRACE_KEY, View, WorkerLabels,
+    argument,
 };
 use muster_core::policy::SchedulerConfig;
 
@@ -15,8 +16,8 @@ use crate::config::boolean;
 /// Parameters that are an argument of an action: which action, and the key there.
 const OF_ACTIONS: [(&str, &str, &str); 3] = [
     (STALE_GRACE, "stalegangeviction", STALE_GRACE_KEY),
-    (MAX_MOVED, "consolidation", "maxConsolidationPreemptees"),
-    (MOVES_IN_RECLAIM, "reclaim", "allowConsolidatingReclaim"),
+    (MAX_MOVED, "consolidation", MAX_PREEMPTEES_KEY),
+    (MOVES_IN_RECLAIM, "reclaim", ALLOW_CONSOLIDATING_KEY),
 ];
 
 impl Params {
