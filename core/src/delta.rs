@@ -6,6 +6,7 @@
 mod requirement;
 mod node;
 mod load;
+mod device;
 mod pod;
 mod interpod;
 mod podgroup;
@@ -20,6 +21,7 @@ mod shard;
 use std::fmt;
 
 pub use budget::{BudgetFacts, Share};
+pub use device::{DevicePart, DeviceRequest, DeviceShare, Division, NodeDeviceFacts};
 pub use domain::{DomainFacts, DomainMember, TopologyFacts, TopologyLevel};
 pub use interpod::{
     Heed, HostPort, InterPodFacts, InterPodTerm, NamespaceFacts, PodSelector, Protocol,

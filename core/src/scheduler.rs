@@ -24,7 +24,9 @@ use crate::policy::{Policies, SchedulerConfig};
 use crate::ranking::Rankings;
 use crate::report::{Census, JobView, PodView, QueueView};
 use crate::reservation::ReservationCounts;
-use crate::world::{self, Images, Names, NodeGroups, Reads, Reservations, SetAside, Shards};
+use crate::world::{
+    self, DeviceFleet, Images, Names, NodeGroups, Reads, Reservations, SetAside, Shards,
+};
 
 /// A scheduler with all it knows.
 pub struct Scheduler {
@@ -79,6 +81,7 @@ impl Scheduler {
         world.insert_resource(Classes::new(reads));
         world.insert_resource(Images::new(reads));
         world.insert_resource(NodeGroups::new(policies.node_groups()));
+        world.resource_mut::<DeviceFleet>().order = policies.device_order();
         world.insert_resource(policies);
         world.insert_resource(names);
         world.insert_resource(Settings::new(config));

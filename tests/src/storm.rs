@@ -211,6 +211,9 @@ impl Storm {
                 let event = ClusterDelta::from(facts.clone());
                 self.tell_now(event);
             }
+            Intent::FixDevices { pod, uid, devices, .. } => {
+                self.change(&pod, &uid, weather, |pod| pod.shared_devices = devices.into());
+            }
             // Claims, statuses of queues and conditions of pods are no part of this world.
             Intent::FixClaim { .. }
             | Intent::QueueStatus { .. }

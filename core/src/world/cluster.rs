@@ -7,6 +7,7 @@ use bevy_ecs::system::SystemParam;
 use super::active_jobs::ActiveJobs;
 use super::budget::Budgets;
 use super::cluster_facts::Images;
+use super::device::DeviceFleet;
 use super::domain::{DomainIndex, DomainTotals};
 use super::domain_tree::DomainView;
 use super::groups::NodeGroups;
@@ -45,6 +46,7 @@ pub struct Cluster<'w, 's> {
     pub(crate) lending: ResMut<'w, Lending>,
     pub(crate) images: ResMut<'w, Images>,
     pub(crate) volumes: ResMut<'w, Volumes>,
+    pub(crate) fleet: ResMut<'w, DeviceFleet>,
     pub(crate) budgets: ResMut<'w, Budgets>,
     pub(crate) reservations: ResMut<'w, Reservations>,
     pub(crate) loads: ResMut<'w, NodeLoads>,

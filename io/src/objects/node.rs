@@ -5,7 +5,7 @@ use muster_core::ids::ObjectKey;
 use muster_core::resource::Quantity;
 use serde::Deserialize;
 
-use super::translate::{About, OwnerRule, Translate, TranslateError, images, pairs};
+use super::translate::{About, OwnerRule, Translate, TranslateError, devices, images, pairs};
 use super::{Metadata, ResourceMap};
 
 /// A node.
@@ -89,6 +89,7 @@ impl Translate for Node {
                 effect,
             })
         });
+        let devices = devices::of_node(&self.metadata, &allocatable);
         Ok(NodeFacts {
             name: about.name(),
             labels: pairs(&self.metadata.labels),
@@ -97,6 +98,7 @@ impl Translate for Node {
             allocatable,
             capacity: capacity(about, &self.status.capacity)?,
             images: images::of_node(&self.status.images),
+            devices,
         }
         .into())
     }

@@ -13,6 +13,7 @@ pub(super) mod hierarchy;
 pub(super) mod nodegroup;
 mod strategy;
 mod kai_pod;
+pub(super) mod devices;
 pub(super) mod group_tree;
 pub(super) mod group_budget;
 pub(super) mod role_topology;
@@ -25,6 +26,7 @@ use crate::objects::{self, Object, ObjectKind};
 pub(super) use about::{
     About, PREEMPTABLE, annotation_or_label, member, pairs, parse_bool, preemptable,
 };
+pub(crate) use devices::{GROUP as DEVICE_GROUP, group_labels};
 pub(crate) use pod::{annotate, annotations, group_of, keep_reservation, queue_of};
 pub(super) use selector::{exact_labels, label_selector};
 pub(crate) use volume::{IS_DEFAULT, SELECTED_NODE};
@@ -34,18 +36,39 @@ pub(crate) use volume::{IS_DEFAULT, SELECTED_NODE};
 pub struct OwnerRule {
     names: Vec<Box<str>>,
     unnamed: Ownership,
+    sharing: DeviceSharing,
+}
+
+/// Can pods be given parts of devices?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceSharing {
+    /// They can.
+    Given,
+    /// Nobody is there who would see to it.
+    NotGiven,
 }
 
 impl OwnerRule {
     /// In a simulation a pod is ours when it names nobody, `muster`, `volcano` or `kai-scheduler`.
     pub fn simulation() -> Self {
         let names = ["muster", "volcano", kai_pod::SCHEDULER];
-        Self { names: names.map(Into::into).to_vec(), unnamed: Ownership::Ours }
+        let sharing = DeviceSharing::Given;
+        Self { names: names.map(Into::into).to_vec(), unnamed: Ownership::Ours, sharing }
     }
 
     /// On a real cluster exactly the pods that name one of these schedulers are ours.
     pub fn named(names: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
-        Self { names: names.into_iter().map(Into::into).collect(), unnamed: Ownership::Foreign }
+        let sharing = DeviceSharing::NotGiven;
+        Self {
+            names: names.into_iter().map(Into::into).collect(),
+            unnamed: Ownership::Foreign,
+            sharing,
+        }
+    }
+
+    /// Can pods be given parts of devices?
+    pub(in crate::objects) fn sharing(&self) -> DeviceSharing {
+        self.sharing
     }
 
     /// Whose pod it is that names this scheduler.

@@ -40,8 +40,12 @@ impl Translate for Pod {
     fn delta(&self, about: &About<'_>, owner: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
         let metadata = &self.metadata;
         let ownership = owner.of(self.spec.scheduler_name.as_deref());
-        if let Some((field, problem)) = kai_pod::refusal(self, ownership) {
-            return Err(about.malformed(field, problem));
+        let mut request = request::total(about, &self.spec)?;
+        let devices = kai_pod::devices(self, ownership, (&request, owner.sharing()));
+        let devices = devices.map_err(|(field, problem)| about.malformed(field, problem))?;
+        if kai_pod::holds_for_others(metadata) {
+            // The GPU it was given is that of the pods that share it, and counts with them.
+            request.retain(|(name, _)| &**name != "nvidia.com/gpu");
         }
         let node_name = self.spec.node_name.as_deref().unwrap_or_default();
         let nominated = self.status.nominated_node_name.as_deref().unwrap_or_default();
@@ -63,7 +67,9 @@ impl Translate for Pod {
             preemptable: preemptable(metadata).or_else(|| kai_pod::preemptable(metadata)),
             preempts: priority_class::policy(self.spec.preemption_policy.as_deref()),
             cooldown_ms: cooldown(metadata).unwrap_or(0),
-            request: request::total(about, &self.spec)?,
+            request,
+            devices: devices.asked,
+            shared_devices: devices.shared,
             qos: request::qos(&self.spec),
             constraints: placed_or(node_name, constraints(about, self))?,
             claims: volume::claims_of(about, self)?,
