@@ -26,9 +26,9 @@ use crate::resource::ResourceVec;
 
 /// The cluster as one parameter of a system.
 ///
-/// Its methods are spread over five files by what they move: reading and looking up here, every total
-/// in `ledger` and `ledger/bulk`, records of held room in `reservation`, volumes in `volume/hold`. A
-/// shared reference is what plugins get: they read everything and write nothing.
+/// Its methods are spread over six files by what they move: reading and looking up here, every total
+/// in `ledger`, `ledger/bulk` and `ledger/devices`, records of held room in `reservation`, volumes in
+/// `volume/hold`. A shared reference is what plugins get: they read everything and write nothing.
 #[derive(SystemParam)]
 pub struct Cluster<'w, 's> {
     pub(super) entities: &'w Entities,

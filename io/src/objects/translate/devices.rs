@@ -35,6 +35,16 @@ const STRATEGY: &str = "nvidia.com/mig.strategy";
 /// Label of a node whose GPUs are divided.
 const DIVIDED: &str = "node-role.kubernetes.io/mig-enabled";
 
+/// Is the resource a GPU of whatever maker, or an instance one is divided into?
+pub(super) fn is_gpu(resource: &str) -> bool {
+    resource == WHOLE || resource == "amd.com/gpu" || resource.starts_with(INSTANCE)
+}
+
+/// Does the pod ask for a part of a GPU?
+pub(super) fn asks_for_share(metadata: &Metadata) -> bool {
+    [FRACTION, MEMORY].iter().any(|key| metadata.annotations.contains_key(*key))
+}
+
 /// The field that is wrong, and what is wrong with it.
 pub(in crate::objects) type Complaint = (String, String);
 

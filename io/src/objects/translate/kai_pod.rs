@@ -26,9 +26,9 @@ pub(in crate::objects) fn group(metadata: &Metadata) -> Option<&str> {
     metadata.annotations.get(GROUP_NAME).map(String::as_str).filter(|name| !name.is_empty())
 }
 
-/// The queue the pod names.
-pub(in crate::objects) fn queue(metadata: &Metadata) -> Option<&str> {
-    metadata.labels.get(QUEUE).map(String::as_str).filter(|name| !name.is_empty())
+/// The queue the pod names by that label.
+pub(in crate::objects) fn queue<'a>(metadata: &'a Metadata, label: &str) -> Option<&'a str> {
+    metadata.labels.get(label).map(String::as_str).filter(|name| !name.is_empty())
 }
 
 /// May the pod be evicted for others, by its own word? Pods of a PodGroup leave that to the group.
@@ -102,5 +102,5 @@ fn is_placed(pod: &Pod) -> bool {
 fn is_of_kai(pod: &Pod) -> bool {
     pod.spec.scheduler_name.as_deref() == Some(SCHEDULER)
         || group(&pod.metadata).is_some()
-        || queue(&pod.metadata).is_some()
+        || queue(&pod.metadata, QUEUE).is_some()
 }
