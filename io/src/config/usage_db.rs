@@ -235,7 +235,10 @@ pub(super) fn warnings(config: &SchedulerConfig, source: Option<&UsageSource>) -
     let k_value = divides.filter(|plugin| plugin.arguments.get("kValue").is_some());
     let mut said = Vec::new();
     if known && divides.is_none() {
-        said.push("usageDBConfig has no effect: proportion, which reads past use, is not among the plugins".to_owned());
+        said.push(
+            "usageDBConfig has no effect: proportion, which reads past use, is not among the plugins"
+                .to_owned(),
+        );
     }
     if let (true, Some(plugin)) = (known, k_value)
         && plugin.values().float("kValue") <= 0.0
