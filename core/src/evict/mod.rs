@@ -214,7 +214,7 @@ fn commit(
     for victim in victims {
         let Some(of) = session.cluster.task(victim).membership.job else { continue };
         pool.forget(of);
-        session.cluster.job_mut(of).evictions.note(now);
+        session.cluster.job_mut(of).note_eviction(now);
     }
     let verdict = explain::waiting(session, job);
     session.judge(job, verdict);

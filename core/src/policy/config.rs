@@ -10,7 +10,7 @@ use super::plugin::Plugin;
 use super::spec::{PluginSpec, Setup};
 use crate::config::{
     ActionConfig, Arguments, Dialect, Gate, Gates, PipelineConfig, Sharding, Tuning,
-    UsageRecording, Values, WallClock,
+    UsageRecording, Values, View, WallClock,
 };
 use crate::resource::ResourceNames;
 
@@ -29,6 +29,8 @@ pub struct SchedulerConfig {
     pub sharding: Option<Sharding>,
     /// How past use of queues is kept here; none if it is not.
     pub usage_record: Option<UsageRecording>,
+    /// What of the cluster is seen at all.
+    pub view: View,
     /// What clocks show where a plugin goes by the time of day.
     pub clock: Clock,
     /// Whose file it is.

@@ -11,6 +11,7 @@ use muster_core::policy::{Registry, SchedulerConfig};
 use super::{CliError, Outcome, Threads, stdout_ink};
 use crate::config::{self, ConfigErrors, Parsed};
 use crate::objects::Object;
+use crate::objects::translate::OwnerRule;
 use crate::sim::load::{load_one, load_variant};
 use crate::sim::run::Narration;
 use crate::sim::scenario::{Scenario, Variant};
@@ -112,6 +113,20 @@ pub(super) fn unused_sources(parsed: &Parsed, scenario: &Scenario) -> Vec<String
     [load, usage, recorded].into_iter().flatten().map(str::to_owned).collect()
 }
 
+/// Says so if the cluster has objects that the scheduler does not see.
+fn unseen(scenario: &Scenario, config: &SchedulerConfig) -> Option<String> {
+    let rule = OwnerRule::simulation().seeing(config.view.clone());
+    let mut unseen = scenario.objects.iter().filter(|object| !rule.sees(object));
+    let first = unseen.next()?;
+    let (kind, key) = (first.kind(), first.key());
+    Some(format!(
+        "{} of the objects are not seen, because they are not ours by their labels or their place in \
+         the tree of queues; the first is {kind} {}",
+        unseen.count() + 1,
+        kind.title(&key)
+    ))
+}
+
 /// Runs the command.
 pub(super) fn run(
     args: &SimulateArgs,
@@ -141,6 +156,7 @@ pub(super) fn run(
         scenario.warnings.push(why.to_owned());
     }
     scenario.warnings.extend(unheard_topology(&scenario, &config));
+    scenario.warnings.extend(unseen(&scenario, &config));
     let pool = args.threads.pool(config.tuning.threads)?;
 
     let narration = match args.output {

@@ -11,7 +11,7 @@ use http::Uri;
 use muster_core::config::{UsageRecording, UsageSpan, UsageWindow};
 use muster_core::policy::SchedulerConfig;
 
-use self::params::Params;
+use self::params::UsageParams;
 use super::error::Problem;
 use super::nearest;
 use super::reader::{Field, Reader};
@@ -33,6 +33,17 @@ pub(super) enum UsageDb {
     Source(Box<UsageSource>),
     /// It is written down here.
     Record(UsageRecording),
+}
+
+impl UsageDb {
+    /// Who else knows, and how it is written down here.
+    pub(super) fn split(asked: Option<Self>) -> (Option<UsageSource>, Option<UsageRecording>) {
+        match asked {
+            Some(Self::Source(source)) => (Some(*source), None),
+            Some(Self::Record(recording)) => (None, Some(recording)),
+            None => (None, None),
+        }
+    }
 }
 
 /// A Prometheus that knows what queues used of late, on a real cluster.
@@ -116,7 +127,7 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node, field: Field<'_>) -> Op
     check_keys(reader, entries, field);
     let find = |key: &str| entries.iter().find(|entry| entry.key == key);
     let kind = client_type(reader, node, find("clientType"), field);
-    let params = Params::read(reader, find("usageParams"), find(EXTRA), field);
+    let params = UsageParams::read(reader, find("usageParams"), find(EXTRA), field);
     let address = address(reader, node, entries, field, kind);
     match kind? {
         Client::Record => {

@@ -15,10 +15,10 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tracing::{error, info, warn};
 
+use super::config_source::{self, Listener, Reading};
 use super::liveness::Liveness;
-use super::reload::{self, ConfigFile};
 use super::{Options, RunError};
-use crate::config::{LoadSource, UsageSource};
+use crate::config::{LoadSource, Parsed, UsageSource};
 use crate::http::{self, Answers};
 use crate::kube::calls::api::{ApiCalls, ApiCallsParts};
 use crate::kube::calls::dispatcher::Dispatcher;
@@ -39,6 +39,7 @@ const EVENTS_MAX: usize = 65_536;
 /// What runs beside the loop.
 pub(super) struct Services {
     pub(super) metrics: Arc<Metrics>,
+    pub(super) statuses: Arc<StatusCache>,
     pub(super) liveness: Liveness,
     pub(super) api: Arc<ApiCalls>,
     pub(super) dispatcher: Dispatcher,
@@ -47,10 +48,15 @@ pub(super) struct Services {
     /// Ended when the loop ends.
     tasks: JoinSet<()>,
     watches: JoinSet<()>,
-    /// Where the load of nodes is read from now on.
-    load_source: watch::Sender<Option<LoadSource>>,
-    /// Who is asked from now on what queues used of late.
-    usage_source: watch::Sender<Option<UsageSource>>,
+    sources: Sources,
+}
+
+/// From where things are read now and then.
+struct Sources {
+    /// The load of nodes.
+    load: watch::Sender<Option<LoadSource>>,
+    /// What queues used of late.
+    usage: watch::Sender<Option<UsageSource>>,
 }
 
 impl Services {
@@ -62,43 +68,45 @@ impl Services {
     ) -> Result<(Self, Receiver<LoopEvent>), RunError> {
         let client = client(options).await?;
         let (to_loop, inbox) = channel(EVENTS_MAX);
-        let (metrics, statuses) = (Arc::new(Metrics::new()), Arc::new(StatusCache::default()));
+        let view = &config.parsed.config.view;
+        let metrics = Arc::new(Metrics::new());
+        let statuses = Arc::new(StatusCache::new(view.pool.clone()));
         let liveness = Liveness::new(ObjectKind::watched());
         metrics.config(config.hash);
+        metrics.speak(config.parsed.config.dialect);
         let mut tasks = JoinSet::new();
         listen(options, &metrics, &liveness, &mut tasks).await?;
         stop_on_signals(&mut tasks, &to_loop)?;
-        if let Some(path) = &options.config_file {
-            let file = ConfigFile { path: path.clone(), registry };
-            let looking = reload::look(file, config.hash, to_loop.clone(), metrics.clone());
-            tasks.spawn(looking);
-        }
+        let listener = Listener {
+            reading: Reading { registry, params: options.params.clone() },
+            to_loop: to_loop.clone(),
+            metrics: metrics.clone(),
+            seen: config.hash,
+        };
+        tasks.spawn(config_source::follow(options.config.clone(), client.clone(), listener));
+        let owner = OwnerRule::named(options.scheduler_names.iter().map(String::as_str));
         let source = watches::Source {
             client: client.clone(),
-            owner: OwnerRule::named(options.scheduler_names.iter().map(String::as_str)),
+            owner: owner.seeing(view.clone()),
             to_loop: to_loop.clone(),
             statuses: statuses.clone(),
             namesakes: Arc::default(),
             metrics: metrics.clone(),
         };
         let watches = watches::start(&source);
-        let (load_source, sources) = watch::channel(config.parsed.load_source.clone());
         let reader = LoadReader {
             cluster: client.clone(),
             to_loop: to_loop.clone(),
             metrics: metrics.clone(),
         };
-        tasks.spawn(node_load::read(reader, sources));
-        let (usage_source, sources) = watch::channel(config.parsed.usage_source.clone());
-        let reader = UsageReader { to_loop: to_loop.clone(), metrics: metrics.clone() };
-        tasks.spawn(past_use::read(reader, sources));
+        let sources = Sources::open(&config.parsed, reader, &mut tasks);
         let gate = if options.lease.is_some() { Gate::closed() } else { Gate::open() };
         metrics.leads(options.lease.is_none());
         let (events, happenings) = Events::channel();
         let parts = ApiCallsParts {
             client: client.clone(),
             gate: gate.clone(),
-            statuses,
+            statuses: statuses.clone(),
             metrics: metrics.clone(),
             events,
             to_loop: to_loop.clone(),
@@ -115,6 +123,7 @@ impl Services {
             .map(|terms| tokio::spawn(Candidate::new(client, terms, gate, to_loop).run(stopped)));
         let services = Self {
             metrics,
+            statuses,
             liveness,
             api,
             dispatcher,
@@ -122,20 +131,19 @@ impl Services {
             candidate,
             tasks,
             watches,
-            load_source,
-            usage_source,
+            sources,
         };
         Ok((services, inbox))
     }
 
     /// The load of nodes is read there from now on, if anywhere.
     pub(super) fn read_loads_from(&self, source: Option<LoadSource>) {
-        send_other(&self.load_source, source);
+        send_other(&self.sources.load, source);
     }
 
     /// What queues used of late is asked of that one from now on, if of anybody.
     pub(super) fn read_usage_from(&self, source: Option<UsageSource>) {
-        send_other(&self.usage_source, source);
+        send_other(&self.sources.usage, source);
     }
 
     /// Ends everything in order: calls that were decided are made, or said; then the lease is given
@@ -160,6 +168,18 @@ impl Services {
     }
 }
 
+impl Sources {
+    /// Starts those who read.
+    fn open(parsed: &Parsed, loads: LoadReader, tasks: &mut JoinSet<()>) -> Self {
+        let usage = UsageReader { to_loop: loads.to_loop.clone(), metrics: loads.metrics.clone() };
+        let (load, load_from) = watch::channel(parsed.load_source.clone());
+        tasks.spawn(node_load::read(loads, load_from));
+        let (past, usage_from) = watch::channel(parsed.usage_source.clone());
+        tasks.spawn(past_use::read(usage, usage_from));
+        Self { load, usage: past }
+    }
+}
+
 /// Tells whoever listens of a value that is another one now.
 fn send_other<T: PartialEq>(channel: &watch::Sender<T>, value: T) {
     channel.send_if_modified(|now| {
@@ -169,7 +189,8 @@ fn send_other<T: PartialEq>(channel: &watch::Sender<T>, value: T) {
     });
 }
 
-async fn client(options: &Options) -> Result<Client, RunError> {
+/// The way to the cluster.
+pub(super) async fn client(options: &Options) -> Result<Client, RunError> {
     let fail = |error: &dyn std::fmt::Display| RunError::Cluster(error.to_string());
     let master = options.master.as_deref().map(address).transpose()?;
     let mut config = match &options.kubeconfig {

@@ -260,7 +260,7 @@ mod tests {
 
     use super::*;
     use crate::class::Classes;
-    use crate::config::{PipelineConfig, Tuning};
+    use crate::config::{PipelineConfig, Tuning, View};
     use crate::delta::{AccessModes, ClusterDelta, ObjectRef};
     use crate::ids::TimeMs;
     use crate::policy::SchedulerConfig;
@@ -277,6 +277,7 @@ mod tests {
             pipeline: PipelineConfig::default(),
             sharding: None,
             usage_record: None,
+            view: View::default(),
             dialect: crate::config::Dialect::Volcano,
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
