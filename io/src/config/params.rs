@@ -203,11 +203,15 @@ pub const PARAMS: &[Param] = &[
         Takes::Text,
         "nothing of Muster's is in a namespace but the lease: --leader-elect-resource-namespace",
     ),
-    idle("metrics-namespace", Takes::Text, "the names of all metrics begin with muster_"),
+    idle(
+        "metrics-namespace",
+        Takes::Text,
+        "the names of metrics begin with muster_, and with kai_ those that are KAI's",
+    ),
     idle(
         "enable-workload-eviction-metrics",
         Takes::Switch,
-        "muster_evictions_decided is always counted",
+        "kai_pod_group_evicted_pods is always counted",
     ),
     idle(
         "num-of-status-recording-workers",

@@ -77,12 +77,9 @@ impl Services {
         let mut tasks = JoinSet::new();
         listen(options, &metrics, &liveness, &mut tasks).await?;
         stop_on_signals(&mut tasks, &to_loop)?;
-        let listener = Listener {
-            reading: Reading { registry, params: options.params.clone() },
-            to_loop: to_loop.clone(),
-            metrics: metrics.clone(),
-            seen: config.hash,
-        };
+        let reading = Reading { registry, params: options.params.clone() };
+        let (tell, metrics_of, seen) = (to_loop.clone(), metrics.clone(), config.hash);
+        let listener = Listener { reading, to_loop: tell, metrics: metrics_of, seen };
         tasks.spawn(config_source::follow(options.config.clone(), client.clone(), listener));
         let owner = OwnerRule::named(options.scheduler_names.iter().map(String::as_str));
         let source = watches::Source {

@@ -1,7 +1,7 @@
 //! What of a cluster a scheduler sees: objects of its pool, nodes that are marked for what runs there,
 //! queues that divide the cluster.
 
-use muster_core::config::{Hierarchy, Pool, View, WorkerLabels};
+use muster_core::config::{DividingQueues, Pool, View, WorkerLabels};
 use muster_core::delta::{Constraints, NodeTerm, Operator, Requirement};
 use muster_core::ids::Name;
 use muster_core::resource::ResourceList;
@@ -19,7 +19,7 @@ pub(super) fn sees(view: &View, object: &Object) -> bool {
         Object::KaiQueue(queue) => {
             let above_all = queue.spec.parent_queue.is_empty();
             is_in(view.pool.as_ref(), &queue.metadata)
-                && !(above_all && view.hierarchy == Hierarchy::Flat)
+                && !(above_all && view.hierarchy == DividingQueues::Flat)
         }
         Object::Queue(_) | Object::PodGroup(_) | Object::KaiPodGroup(_) => {
             object.metadata().is_none_or(|metadata| is_in(view.pool.as_ref(), metadata))
