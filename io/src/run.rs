@@ -6,16 +6,18 @@
 //! without a list.
 
 pub(crate) mod liveness;
-mod reload;
+mod config_source;
 mod services;
 
-pub(crate) use reload::read as read_config;
+pub use config_source::ConfigSource;
+pub(crate) use config_source::{FirstConfigError, first_config};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use muster_core::config::View;
 use muster_core::delta::ClusterDelta;
 use muster_core::ids::TimeMs;
 use muster_core::intent::{CycleOutcome, DecisionOp};
@@ -28,6 +30,7 @@ use tracing::{debug, error, info, warn};
 
 use self::services::Services;
 use crate::config::Parsed;
+use crate::config::params::Params;
 use crate::config::sharding::ShardingOverride;
 use crate::http::Topics;
 use crate::kube::calls::{calls, dry_run};
@@ -50,8 +53,10 @@ pub struct Options {
     pub master: Option<String>,
     /// Pods that name one of these schedulers are ours; events are signed with the first.
     pub scheduler_names: Vec<String>,
-    /// The configuration file, looked at again and again; none is the built-in one for good.
-    pub config_file: Option<PathBuf>,
+    /// Where the configuration comes from.
+    pub config: ConfigSource,
+    /// Parameters given as flags, which count before those of the configuration.
+    pub params: Params,
     /// What flags say of our nodes, over the configuration.
     pub sharding: ShardingOverride,
     /// Longest sleep between two cycles; none is what the configuration says.
@@ -92,6 +97,14 @@ pub enum RunError {
     /// There is no way to a cluster.
     #[error("cannot tell how to reach the cluster: {0}")]
     Cluster(String),
+    /// The object that has the configuration cannot be read.
+    #[error("the SchedulingShard {name} cannot be read: {source}")]
+    Shard {
+        /// Its name.
+        name: String,
+        /// What the server says.
+        source: kube::Error,
+    },
     /// An address cannot be listened on.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -137,12 +150,15 @@ struct Loop {
     inbox: Receiver<LoopEvent>,
     /// Were all first lists read?
     ready: bool,
+    /// Until when nothing is decided because what queues used of late is not known.
+    usage_by: Option<Instant>,
     leadership: Leadership,
     writes: Writes,
     sharding: ShardingOverride,
     given_period: Option<Duration>,
     period: Duration,
     threads: Option<usize>,
+    view: View,
     ledger_check: Option<Duration>,
     /// Time zero of the clock, which never goes back.
     zero: (Instant, i64),
@@ -173,6 +189,7 @@ impl Loop {
             services,
             inbox,
             ready: false,
+            usage_by: parsed.usage_source.as_ref().map(|source| begun + source.wait_at_most),
             leadership: match options.lease {
                 None => Leadership::Leads,
                 Some(_) => Leadership::Follows,
@@ -182,6 +199,7 @@ impl Loop {
             given_period: options.period,
             period: options.period.unwrap_or(Duration::from_millis(tuning.period_ms)),
             threads: tuning.threads,
+            view: parsed.config.view.clone(),
             ledger_check: options.ledger_check,
             zero: (begun, jiff::Timestamp::now().as_millisecond()),
             last_cycle: begun,
@@ -206,7 +224,7 @@ impl Loop {
         if flow == Flow::Over {
             return flow;
         }
-        if self.ready {
+        if self.ready && !self.awaits_usage() {
             self.last_cycle = Instant::now();
             match self.leadership {
                 Leadership::Leads => self.decide(),
@@ -216,6 +234,16 @@ impl Loop {
             self.check_ledger();
         }
         Flow::On
+    }
+
+    /// Is what queues used of late still to be waited for? Shares that ignore it could evict pods of whoever
+    /// used least.
+    fn awaits_usage(&mut self) -> bool {
+        if self.usage_by.is_some_and(|by| Instant::now() >= by) {
+            warn!("past use is not known in time; until it is, fair shares go without it");
+            self.usage_by = None;
+        }
+        self.usage_by.is_some()
     }
 
     fn gather(&mut self, runtime: &Runtime) -> Vec<LoopEvent> {
@@ -251,6 +279,7 @@ impl Loop {
                         self.services.metrics.set_ready();
                     }
                 }
+                LoopEvent::UsageKnown => self.usage_by = None,
                 LoopEvent::Leadership(leadership) => self.change_leadership(leadership),
                 LoopEvent::Config(config) => self.reconfigure(*config),
                 LoopEvent::Stop => return Flow::Over,
@@ -281,9 +310,16 @@ impl Loop {
         if tuning.threads != self.threads {
             warn!("schedule.threads changed; it takes effect when the process starts again");
         }
+        if parsed.config.view != self.view {
+            warn!(
+                "what is ours changed (pool, worker labels or queues); it takes effect when the \
+                   process starts again"
+            );
+        }
         self.period = self.given_period.unwrap_or(Duration::from_millis(tuning.period_ms));
         self.services.api.set_eviction(tuning.eviction);
         self.services.read_loads_from(parsed.load_source.clone());
+        self.services.read_usage_from(parsed.usage_source.clone());
         self.services.metrics.config(hash);
         self.services.metrics.speak(parsed.config.dialect);
         for warning in parsed.warnings.iter().chain(&parsed.missing_load_source()) {

@@ -28,9 +28,6 @@ struct Stale {
     since: TimeMs,
 }
 
-/// How long a gang may be stale that says nothing itself, in milliseconds.
-pub(crate) const DEFAULT_GRACE_MS: i64 = 60_000;
-
 /// Pods that count for the minimum: those that hold room and those it is held for.
 const HAVE_ROOM: [TaskStatus; 6] = [
     TaskStatus::Allocated,
@@ -41,11 +38,18 @@ const HAVE_ROOM: [TaskStatus; 6] = [
     TaskStatus::Releasing,
 ];
 
-pub(super) fn evict_stale_gangs(mut session: Session<'_, '_>, mut gangs: ResMut<'_, StaleGangs>) {
-    note(&mut session, &mut gangs);
-    let over: Vec<Entity> = gangs.0.values().filter_map(|gang| due(&mut session, *gang)).collect();
-    for job in over {
-        evict(&mut session, job);
+/// The action; `grace_ms` is how long a gang may be stale that says nothing itself, below zero for ever.
+pub(super) fn evict_stale_gangs(
+    grace_ms: i64,
+) -> impl FnMut(Session<'_, '_>, ResMut<'_, StaleGangs>) {
+    move |mut session: Session<'_, '_>, mut gangs: ResMut<'_, StaleGangs>| {
+        note(&mut session, &mut gangs);
+        let gangs = gangs.0.values();
+        let over: Vec<Entity> =
+            gangs.filter_map(|gang| due(&mut session, *gang, grace_ms)).collect();
+        for job in over {
+            evict(&mut session, job);
+        }
     }
 }
 
@@ -91,10 +95,10 @@ fn is_stale(job: &JobReadOnlyItem<'_, '_>) -> bool {
 }
 
 /// The gang, if its time is over; if not, a cycle comes when it is.
-fn due(session: &mut Session<'_, '_>, gang: Stale) -> Option<Entity> {
+fn due(session: &mut Session<'_, '_>, gang: Stale, grace_ms: i64) -> Option<Entity> {
     let tree = session.cluster.job(gang.job).spec.tree.as_ref();
     let own = tree.and_then(|tree| tree.staleness_grace_ms);
-    let grace = own.unwrap_or(DEFAULT_GRACE_MS);
+    let grace = own.unwrap_or(grace_ms);
     if grace < 0 {
         return None;
     }

@@ -1,7 +1,7 @@
 //! One cycle, a file a stage, in running order.
 //!
 //! `ingest` takes in what happened, `consult` tells plugins of the cycle that speak with others, `age` forgets loads that are too old, `expire` ends what has waited
-//! too long, `stale` gives up reservations that cannot be kept, `shares` divides the cluster among the
+//! too long, `stale` gives up reservations that cannot be kept, `remember` weighs what queues used of late, `shares` divides the cluster among the
 //! queues, `overdue` marks who has waited too long, `hours` opens and closes zones of lent nodes, the
 //! configured actions decide,
 //! and `reflect` says how things stand. The `actions` line of the configuration
@@ -12,6 +12,7 @@ mod consult;
 mod age;
 mod expire;
 mod stale;
+pub(crate) mod remember;
 mod shares;
 mod overdue;
 mod hours;
@@ -30,7 +31,7 @@ use bevy_ecs::schedule::SingleThreadedExecutor;
 pub(crate) use evict_stale_gangs::StaleGangs;
 pub(crate) use reflect::{NextDue, ReportedQueues};
 
-use crate::config::ActionKind;
+use crate::config::{ActionKind, STALE_GRACE_KEY};
 use crate::evict::{EvictAction, EvictLimits};
 use crate::place::{Outcome, Settings, TaskSet};
 use crate::policy::SchedulerConfig;
@@ -58,6 +59,7 @@ pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
         age::age,
         expire::expire,
         stale::release,
+        remember::weigh,
         shares::apportion,
         overdue::mark,
         hours::turn,
@@ -88,14 +90,22 @@ pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
                 schedule.add_systems(shuffle::shuffle(limits).in_set(stage))
             }
             ActionKind::EvictStaleGangs => {
-                schedule.add_systems(evict_stale_gangs::evict_stale_gangs.in_set(stage))
+                let grace_ms = action.values().duration_ms(STALE_GRACE_KEY).unwrap_or(-1);
+                let evict = evict_stale_gangs::evict_stale_gangs(grace_ms);
+                schedule.add_systems(evict.in_set(stage))
             }
             ActionKind::Planned => continue,
         };
     }
-    let closing =
-        (reflect::reflect, reflect::tell_waits, reflect::rest, consult::end, lap("reflect"))
-            .chain();
+    let closing = (
+        reflect::reflect,
+        reflect::tell_waits,
+        reflect::rest,
+        remember::note,
+        consult::end,
+        lap("reflect"),
+    )
+        .chain();
     schedule.add_systems(closing.in_set(Stage(config.actions.len() + 1)));
     for at in 0..=config.actions.len() {
         schedule.configure_sets(Stage(at).before(Stage(at + 1)));
@@ -123,14 +133,17 @@ struct Stage(usize);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ACTIONS;
+    use crate::config::{ACTIONS, ActionConfig, Arguments, KAI_ACTIONS};
     use crate::policy::testing::config;
 
     #[test]
     fn every_action_can_be_built_and_asks_for_arguments_it_has() {
         let names: Vec<&str> = ACTIONS.iter().map(|spec| spec.name).collect();
         // Panics for a key an action does not have.
-        let built = schedule(&config(Vec::new(), &names));
+        let mut config = config(Vec::new(), &names);
+        let plain = |spec| ActionConfig { spec, arguments: Arguments::default() };
+        config.actions.extend(KAI_ACTIONS.iter().map(plain));
+        let built = schedule(&config);
         assert_eq!(built.label(), ScheduleLabel::intern(&Cycle));
     }
 }

@@ -11,6 +11,7 @@ use muster_core::policy::{Registry, SchedulerConfig};
 use super::{CliError, Outcome, Threads, stdout_ink};
 use crate::config::{self, ConfigErrors, Parsed};
 use crate::objects::Object;
+use crate::objects::translate::OwnerRule;
 use crate::sim::load::{load_one, load_variant};
 use crate::sim::run::Narration;
 use crate::sim::scenario::{Scenario, Variant};
@@ -91,12 +92,39 @@ fn topology_wish(object: &Object) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Says so if the configuration names a source of loads: in a simulation objects say what they are.
-pub(super) fn unused_load_source(parsed: &Parsed) -> Option<String> {
-    parsed.load_source.as_ref().map(|_| {
-        "metrics has no effect here: in a simulation the load of nodes is what NodeMetrics objects say"
-            .to_owned()
-    })
+/// Says so if the cluster has objects that the scheduler does not see.
+fn unseen(scenario: &Scenario, config: &SchedulerConfig) -> Option<String> {
+    let rule = OwnerRule::simulation().seeing(config.view.clone());
+    let mut unseen = scenario.objects.iter().filter(|object| !rule.sees(object));
+    let first = unseen.next()?;
+    let (kind, key) = (first.kind(), first.key());
+    Some(format!(
+        "{} of the objects are not seen, because they are not ours by their labels or their place in \
+         the tree of queues; the first is {kind} {}",
+        unseen.count() + 1,
+        kind.title(&key)
+    ))
+}
+
+/// Says so if the configuration names somebody who knows the load of nodes or what queues used of late: in a
+/// simulation objects say that, and of use where a record is kept the record.
+pub(super) fn unused_sources(parsed: &Parsed, scenario: &Scenario) -> Vec<String> {
+    let load = parsed.load_source.is_some().then_some(
+        "metrics has no effect here: in a simulation the load of nodes is what NodeMetrics objects say",
+    );
+    let usage = parsed.usage_source.is_some().then_some(
+        "usageDBConfig asks nobody here: in a simulation past use is what QueueUsage objects say",
+    );
+    let applied = scenario.timeline.iter().flat_map(|entry| &entry.apply);
+    let told = scenario
+        .objects
+        .iter()
+        .chain(applied)
+        .any(|object| matches!(object, Object::QueueUsage(_)));
+    let recorded = (told && parsed.config.usage_record.is_some()).then_some(
+        "QueueUsage objects have no effect: with clientType record past use is what the record says",
+    );
+    [load, usage, recorded].into_iter().flatten().map(str::to_owned).collect()
 }
 
 /// Runs the command.
@@ -119,7 +147,7 @@ pub(super) fn run(
         scenario.cycles = args.cycles;
     }
     let parsed = resolve_config(registry, args.config.as_deref(), &scenario)?;
-    let unused = unused_load_source(&parsed);
+    let unused = unused_sources(&parsed, &scenario);
     let Parsed { config, warnings, .. } = parsed;
     scenario.warnings.splice(0..0, warnings);
     scenario.warnings.extend(unused);
@@ -128,6 +156,7 @@ pub(super) fn run(
         scenario.warnings.push(why.to_owned());
     }
     scenario.warnings.extend(unheard_topology(&scenario, &config));
+    scenario.warnings.extend(unseen(&scenario, &config));
     let pool = args.threads.pool(config.tuning.threads)?;
 
     let narration = match args.output {

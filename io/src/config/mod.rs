@@ -18,6 +18,8 @@ mod tree;
 mod reader;
 mod nearest;
 mod kai;
+pub mod params;
+mod shard;
 mod arguments;
 mod gang_aware;
 mod actions;
@@ -26,6 +28,7 @@ mod schedule;
 mod pipeline;
 pub mod sharding;
 mod metrics;
+mod usage_db;
 pub(crate) mod time_zone;
 #[cfg(test)]
 mod tests;
@@ -34,19 +37,23 @@ mod tests_docs;
 
 use std::path::Path;
 
-use muster_core::config::{Dialect, PipelineConfig, boolean, duration};
+use muster_core::config::{Dialect, PipelineConfig, Tuning, View, boolean, duration};
 use muster_core::policy::{Clock, Registry, SchedulerConfig};
 
 pub use self::error::{ConfigError, ConfigErrors, Hint, Problem};
 use self::metrics::READERS as LOAD_READERS;
 pub use self::metrics::{Certificates, Elasticsearch, LoadServer, LoadSource};
 pub use self::tree::Place;
+pub(crate) use self::usage_db::parse_address;
+pub use self::usage_db::{UsageAddress, UsageSeries, UsageSource, describe_window};
 
 use crate::extender;
 
 use self::gang_aware::GangAware;
+use self::params::Params;
 use self::reader::{Field, Reader};
 use self::tree::{Node, Value};
+use self::usage_db::UsageDb;
 
 /// What holds without a file: Volcano's built-in configuration.
 pub const DEFAULT_TEXT: &str = "\
@@ -75,6 +82,8 @@ pub struct Parsed {
     pub config: SchedulerConfig,
     /// Where the load of nodes is read on a real cluster, if anywhere.
     pub load_source: Option<LoadSource>,
+    /// Who knows, on a real cluster, what queues used of late, if anybody outside does.
+    pub usage_source: Option<UsageSource>,
     /// What is valid but has no effect, or leaves out what people rely on; one sentence each. To be
     /// shown at every start.
     pub warnings: Vec<String>,
@@ -101,18 +110,34 @@ pub fn registry() -> Registry {
 /// Reads a configuration that may name what the registry has. `source_name` is the file's name for
 /// messages.
 pub fn parse(registry: &Registry, source_name: &str, text: &str) -> Result<Parsed, ConfigErrors> {
+    parse_with(registry, &Params::default(), source_name, text)
+}
+
+/// The same with parameters that count before those the text has.
+pub fn parse_with(
+    registry: &Registry,
+    params: &Params,
+    source_name: &str,
+    text: &str,
+) -> Result<Parsed, ConfigErrors> {
     let root = tree::read(text).map_err(|error| syntax_errors(source_name, &error))?;
-    if let Some((at, kind)) = object_kind(&root) {
+    let is_shard = shard::is_shard(&root);
+    if let Some((at, kind)) = object_kind(&root).filter(|_| !is_shard) {
         let problem = Problem::KubernetesObject { kind: kind.to_owned() };
         return Err(whole_file(source_name.to_owned(), at, problem));
     }
-    let registry = &registry.speaking(kai::dialect(&root));
+    let dialect = if is_shard { Dialect::Kai } else { kai::dialect(&root) };
+    let registry = &registry.speaking(dialect);
     let mut reader = Reader::new(source_name, registry);
-    let read = read_document(&mut reader, &root);
-    let ((config, load_source), mut warnings) = reader.finish(read)?;
+    let read =
+        if is_shard { read_shard(&mut reader, &root) } else { read_document(&mut reader, &root) };
+    let (Read { mut config, load_source, usage_source, params: own }, mut warnings) =
+        reader.finish(read)?;
+    warnings.extend(params.over(&own).apply(&mut config));
     warnings.extend(advice::warnings(&config));
     warnings.extend(metrics::warnings(&config, load_source.as_ref()));
-    Ok(Parsed { config, load_source, warnings })
+    warnings.extend(usage_db::warnings(&config, usage_source.as_ref()));
+    Ok(Parsed { config, load_source, usage_source, warnings })
 }
 
 /// Reads a configuration file.
@@ -145,7 +170,38 @@ fn object_kind(root: &Node) -> Option<(Place, &str)> {
     Some((kind.key_at, name))
 }
 
-fn read_document(reader: &mut Reader<'_>, root: &Node) -> (SchedulerConfig, Option<LoadSource>) {
+fn read_shard(reader: &mut Reader<'_>, root: &Node) -> Read {
+    let shard::Resolved { actions, plugins, params, usage } = shard::read(reader, root);
+    let (usage_source, usage_record) = UsageDb::parts(usage);
+    let config = SchedulerConfig {
+        actions,
+        tiers: kai::one_tier(reader.registry, Some(plugins)),
+        tuning: Tuning::default(),
+        pipeline: of_dialect(PipelineConfig::default(), Dialect::Kai),
+        sharding: None,
+        view: View::default(),
+        usage_record,
+        clock: Clock::default(),
+        dialect: Dialect::Kai,
+    };
+    Read { config, load_source: None, usage_source, params }
+}
+
+/// How reservations are kept where a file of that dialect says nothing of pods that are stuck.
+fn of_dialect(pipeline: PipelineConfig, dialect: Dialect) -> PipelineConfig {
+    let stuck_after_ms = (dialect == Dialect::Kai).then_some(kai::STUCK_AFTER_MS);
+    PipelineConfig { stuck_after_ms, ..pipeline }
+}
+
+/// What a file says.
+struct Read {
+    config: SchedulerConfig,
+    load_source: Option<LoadSource>,
+    usage_source: Option<UsageSource>,
+    params: Params,
+}
+
+fn read_document(reader: &mut Reader<'_>, root: &Node) -> Read {
     let entries = reader.map(root, Field::Root);
     let find = |name: &'static str| {
         entries
@@ -172,9 +228,8 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> (SchedulerConfig, Opti
     if let Some((node, field)) = find("queueDepthPerAction") {
         kai::read_depths(reader, node, field, &mut configured);
     }
-    if let Some((node, field)) = find("usageDBConfig") {
-        kai::warn_of_usage(reader, node, field);
-    }
+    let usage = find("usageDBConfig").and_then(|(node, field)| usage_db::read(reader, node, field));
+    let (usage_source, usage_record) = UsageDb::parts(usage);
     let mut specs = Vec::new();
     if let Some((node, field)) = find("actions") {
         specs = actions::read_line(reader, node, field);
@@ -192,16 +247,30 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> (SchedulerConfig, Opti
     let pipeline = find("pipeline")
         .map(|(node, field)| pipeline::read(reader, node, field))
         .unwrap_or_default();
-    let stuck_after_ms = (dialect == Dialect::Kai).then_some(kai::STUCK_AFTER_MS);
-    let pipeline = PipelineConfig { stuck_after_ms, ..pipeline };
+    let pipeline = of_dialect(pipeline, dialect);
+    let params =
+        find("args").map(|(node, field)| params::read(reader, node, field)).unwrap_or_default();
     let sharding = find("sharding").and_then(|(node, field)| sharding::read(reader, node, field));
     let tiers = match dialect {
         Dialect::Volcano => tiers,
-        Dialect::Kai => kai::one_tier(reader.registry, tiers, find("tiers").is_some()),
+        Dialect::Kai => {
+            let given = find("tiers").map(|_| tiers.into_iter().flatten().collect());
+            kai::one_tier(reader.registry, given)
+        }
     };
-    let clock = Clock::default();
-    let config = SchedulerConfig { actions, tiers, tuning, pipeline, sharding, clock, dialect };
-    (config, load_source)
+    let (view, clock) = (View::default(), Clock::default());
+    let config = SchedulerConfig {
+        actions,
+        tiers,
+        tuning,
+        pipeline,
+        sharding,
+        view,
+        usage_record,
+        clock,
+        dialect,
+    };
+    Read { config, load_source, usage_source, params }
 }
 
 fn syntax_errors(source_name: &str, error: &serde_saphyr::Error) -> ConfigErrors {

@@ -4,10 +4,12 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hashbrown::HashMap;
-use muster_core::config::Dialect;
+use muster_core::config::{Dialect, Pool};
 use muster_core::ids::{Name, ObjectKey};
 use rustc_hash::FxBuildHasher;
+use tokio::sync::mpsc::UnboundedReceiver;
 
+use super::pool_roll::PoolRoll;
 use crate::metrics::GroupOrigin;
 use crate::objects::{
     GroupPast, KaiPodGroupStatus, Object, ObjectKind, PodGroup, PodStatus, QueueStatus,
@@ -21,7 +23,11 @@ pub(crate) const OUR_CONDITIONS: [&str; 2] = ["Unschedulable", "Scheduled"];
 
 /// The cache; watches write it, calls read it.
 #[derive(Debug, Default)]
-pub(crate) struct StatusCache(Mutex<Known>);
+pub(crate) struct StatusCache {
+    known: Mutex<Known>,
+    /// Where the cluster is divided into pools, who is of which.
+    pool: Option<PoolRoll>,
+}
 
 #[derive(Debug, Default)]
 struct Known {
@@ -64,8 +70,14 @@ pub(crate) struct Wait {
 }
 
 impl StatusCache {
+    /// Nothing is known yet, of a cluster that is divided into pools if one is given.
+    pub(crate) fn new(pool: Option<Pool>) -> Self {
+        Self { known: Mutex::default(), pool: pool.map(PoolRoll::new) }
+    }
+
     /// The object is there, in this state.
     pub(crate) fn note(&self, key: &ObjectKey, object: &Object) {
+        self.note_pool(key, object);
         match object {
             Object::PodGroup(group) => drop(self.known().groups.insert(key.clone(), cached(group))),
             Object::KaiPodGroup(group) => {
@@ -90,8 +102,44 @@ impl StatusCache {
         }
     }
 
+    fn note_pool(&self, key: &ObjectKey, object: &Object) {
+        let Some(pool) = &self.pool else { return };
+        match object {
+            Object::Pod(pod) => pool.note_pod(key, pod),
+            Object::PodGroup(_) | Object::KaiPodGroup(_) => pool.note_here(key),
+            _ => {}
+        }
+    }
+
+    /// The object is there, but in another pool than ours.
+    pub(crate) fn note_elsewhere(&self, kind: ObjectKind, key: &ObjectKey) {
+        self.forget(kind, key);
+        if let (Some(pool), ObjectKind::PodGroup | ObjectKind::KaiPodGroup) = (&self.pool, kind) {
+            pool.note_elsewhere(key);
+        }
+    }
+
+    /// Pods to be told of again, since their PodGroups have moved to another pool or from one; none where
+    /// there are no pools.
+    pub(crate) fn moved(&self) -> Option<UnboundedReceiver<ObjectKey>> {
+        self.pool.as_ref()?.moved()
+    }
+
+    /// Does the pod wait for another pool's scheduler?
+    pub(crate) fn is_elsewhere(&self, pod: &ObjectKey) -> bool {
+        self.pool.as_ref().is_some_and(|pool| pool.is_elsewhere(pod))
+    }
+
+    /// The pool whose label the pod is to get with its node.
+    pub(crate) fn to_label(&self, pod: &ObjectKey) -> Option<Pool> {
+        self.pool.as_ref()?.to_label(pod)
+    }
+
     /// The object is gone.
     pub(crate) fn forget(&self, kind: ObjectKind, key: &ObjectKey) {
+        if let Some(pool) = &self.pool {
+            pool.forget(kind, key);
+        }
         match kind {
             ObjectKind::PodGroup => drop(self.known().groups.remove(key)),
             ObjectKind::KaiPodGroup => drop(self.known().gangs.remove(key)),
@@ -165,7 +213,7 @@ impl StatusCache {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         // A thread that panicked while holding it has changed one entry at most.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,5 +1,6 @@
 //! KAI's Queue (`scheduling.run.ai/v2`).
 
+use muster_core::config::Hierarchy;
 use muster_core::delta::{
     ClusterDelta, NodeGroupFacts, ObjectRef, OverQuotaTerms, OverQuotaWeights, QueueFacts,
 };
@@ -78,7 +79,7 @@ impl Translate for KaiQueue {
         ObjectRef::Queue(key.name)
     }
 
-    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+    fn delta(&self, about: &About<'_>, owner: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
         let spec = &self.spec;
         let parent = about.optional_name("spec.parentQueue", &spec.parent_queue)?;
         if parent.as_deref() == Some(self.metadata.name.as_str()) {
@@ -94,7 +95,8 @@ impl Translate for KaiQueue {
             name: about.name(),
             uid: about.uid(),
             created: about.created(),
-            parent: parent.filter(|parent| &**parent != ROOT),
+            parent: parent
+                .filter(|parent| &**parent != ROOT && owner.view().hierarchy == Hierarchy::Full),
             weight: 1,
             priority: spec.priority.unwrap_or(PRIORITY),
             capability: Some(resources.amounts(about, Bound::Limit)?),

@@ -46,6 +46,7 @@ mod cluster_dry_run;
 mod cluster_evictions;
 mod cluster_faults;
 mod cluster_late_answers;
+mod cluster_pools;
 mod cluster_versions;
 
 /// The command line of `muster`, as a program to be started.

@@ -56,6 +56,9 @@ impl ApiCalls {
 
     /// Carries a call out. What the scheduler must know of its outcome goes to the loop.
     pub(super) async fn carry_out(&self, call: Call) {
+        if self.is_for_others(&call) {
+            return;
+        }
         match call {
             Call::Act(Act { pod, kind }) => match kind {
                 ActKind::Bind { node, ruling, claims } => {
@@ -84,6 +87,16 @@ impl ApiCalls {
             Call::Report(Report::Shard { shard, report }) => {
                 self.report_shard(&shard, &report).await;
             }
+        }
+    }
+
+    /// Does it only say how a pod waits that has moved to another pool since? Nobody binds or evicts such
+    /// pods here.
+    fn is_for_others(&self, call: &Call) -> bool {
+        match call {
+            Call::Act(Act { pod, kind: ActKind::Nominate(_) | ActKind::Annotate(_) })
+            | Call::Report(Report::Wait { pod, .. }) => self.statuses.is_elsewhere(&pod.key),
+            _ => false,
         }
     }
 

@@ -28,6 +28,8 @@ impl ApiCalls {
         ruling: &Ruling,
         claims: &[ClaimFix],
     ) {
+        // The pod is not among those that wait once it has its node.
+        let pool = self.statuses.to_label(&pod.key);
         let begun = Instant::now();
         let bound = match self.fix_claims(claims, node).await {
             Ok(()) => self.post_binding(pod, node).await.map_err(|failure| failure.to_string()),
@@ -37,6 +39,9 @@ impl ApiCalls {
             Ok(()) => {
                 self.metrics.bound(begun.elapsed());
                 self.events.note(Happening::bound(pod, &ruling.job, node));
+                if let Some(pool) = pool {
+                    self.label(pod, &pool).await;
+                }
             }
             Err(reason) => {
                 self.metrics.bind_failed();

@@ -2,6 +2,7 @@
 
 use http::Method;
 use jiff::Timestamp;
+use muster_core::config::Pool;
 use muster_core::delta::AnnotatedNode;
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::status::{SaidIn, WaitReport};
@@ -44,6 +45,18 @@ impl ApiCalls {
             warn!(
                 "pipeline.persistence: annotations needs the permission to patch pods; the chart \
                  gives it with rbac.annotatePods=true"
+            );
+        }
+    }
+
+    /// Writes the pool a pod has got its node in.
+    pub(super) async fn label(&self, pod: &PodRef, pool: &Pool) {
+        let labels: Value = [(&*pool.key, Value::from(&*pool.value))].into_iter().collect();
+        let patch = json!({"metadata": {"uid": &*pod.uid, "labels": labels}});
+        if self.patch(pod, "", &patch).await == Written::Forbidden {
+            warn!(
+                "the label of a pool of nodes needs the permission to patch pods; the chart gives it \
+                 with rbac.annotatePods=true"
             );
         }
     }
