@@ -174,7 +174,7 @@ impl Cluster {
     /// As with the past.
     fn write_wait(&mut self, key: &ObjectKey, wait: &GangWait) {
         let Some(group) = self.store.kai_group_mut(key) else { return };
-        if wait.said == SaidIn::Status {
+        if wait.class.said == SaidIn::Status {
             let condition = SchedulingCondition::of(wait, group.status.next_transition());
             let conditions = &mut group.status.scheduling_conditions;
             conditions.retain(|entry| *entry.node_pool != *wait.pool);
