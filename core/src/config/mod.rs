@@ -11,6 +11,8 @@ pub mod boolean;
 pub mod duration;
 mod view;
 mod wall_clock;
+mod cron;
+mod usage_window;
 
 pub use action::{
     ACTIONS, ALLOW_CONSOLIDATING_KEY, ActionConfig, ActionKind, ActionSpec, EvictPurpose,
@@ -19,8 +21,10 @@ pub use action::{
 pub use argument::{
     AmountScale, ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, Values, arg, argument,
 };
+pub use cron::{CronTimes, InvalidCron};
 pub use dialect::Dialect;
 pub use view::{Hierarchy, Pool, View, WorkerLabels};
+pub use usage_window::{UsageRecording, UsageSpan, UsageWindow};
 pub use wall_clock::{DAY_MS, TimeOfDay, WallClock};
 
 use crate::ids::Name;

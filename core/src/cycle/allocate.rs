@@ -11,8 +11,8 @@ use bevy_ecs::entity::Entity;
 use super::enqueue;
 use crate::delta::ObjectRef;
 use crate::place::{
-    Bounds, Entitled, PendingTasks, Reach, Session, Shortfall, TaskSet, Turn, drive, explain,
-    place_job,
+    Bounds, Entitled, PendingTasks, Reach, ReturnedJobs, Session, Shortfall, TaskSet, Turn, drive,
+    explain, place_job,
 };
 use crate::reservation::Release;
 use crate::statement::Statement;
@@ -42,12 +42,15 @@ pub(super) fn place_jobs(
     session.cluster.reservations.expect(tasks);
     session.cluster.log.expect(tasks);
     let entitled = (Entitled::BelowDue, queue_depth);
+    let returned = ReturnedJobs::among(session, &fresh);
     drive(session, entitled, [reserved, fresh], |session, job, pending| {
         let pending = pending.get_or_insert_with(|| PendingTasks::of(session, job, set));
-        if pending.is_done() {
+        if pending.is_done() || returned.defers(session, job) {
             return Turn::Passed;
         }
-        serve(session, (action, set), job, pending)
+        let turn = serve(session, (action, set), job, pending);
+        returned.served(session, job);
+        turn
     });
 }
 

@@ -11,6 +11,13 @@
 //! Why no circle: every exchange lowers the larger of the two shares, so the shares of all queues that
 //! are compared, sorted, only ever fall. That is why the place is the same for everybody: a queue that
 //! gives by its own share could take back by its parent's.
+//!
+//! Where that finds nobody, a job that lacks its minimum may have what another gang can do without, if
+//! its queues stay within their due with it ([`Entitlement::Surplus`]). Such an exchange takes no queue above
+//! its due, so shares above it still only fall, and makes surplus part of a minimum. Surplus never asks
+//! for room, so nobody takes that back; only a queue above its due loses part of a minimum.
+
+use std::collections::BTreeMap;
 
 use bevy_ecs::entity::Entity;
 
@@ -18,6 +25,17 @@ use crate::place::Session;
 use crate::policy::{Evictor, Giving, upwards};
 use crate::resource::{Dim, ResourceVec};
 use crate::world::Cluster;
+
+use super::surplus::{GangTask, SpareTasks};
+
+/// What a taker may have of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Entitlement {
+    /// What queues have that are further over their due.
+    Due,
+    /// Besides, for a job that lacks its minimum and within its queues' due: what gangs can do without.
+    Surplus,
+}
 
 /// A share no use exceeds.
 const BOUNDLESS: i128 = i128::MAX;
@@ -34,6 +52,8 @@ pub(super) struct Fairness<'a, 'w, 's> {
     taker: Vec<Entity>,
     /// How far above them queues are compared at most; none if the plugin that divides sees to it alone.
     levels: Option<usize>,
+    /// What the gangs that were looked at can still do without; none where the taker may not have that.
+    spare: Option<BTreeMap<Entity, SpareTasks<'a>>>,
 }
 
 impl<'a, 'w, 's> Fairness<'a, 'w, 's> {
@@ -41,25 +61,48 @@ impl<'a, 'w, 's> Fairness<'a, 'w, 's> {
         session: &'a Session<'w, 's>,
         evictor: &Evictor,
         asks: &'a ResourceVec,
+        entitlement: Entitlement,
     ) -> Self {
         let (cluster, levels) = (&session.cluster, session.policies.levels_compared());
         let taker = upwards(cluster, evictor.queue(cluster)).collect();
-        Self { cluster, giving: Giving::new(cluster, evictor), asks, taker, levels }
+        let lacks = || !session.policies.job_pipelined(&cluster.job(evictor.job));
+        let spare = (entitlement == Entitlement::Surplus && lacks()).then(BTreeMap::new);
+        Self { cluster, giving: Giving::new(cluster, evictor), asks, taker, levels, spare }
     }
 
     /// May the task go? If so it counts as gone for those after it.
     pub(super) fn take(&mut self, task: Entity) -> bool {
-        let Self { cluster, giving, asks, taker, levels } = self;
+        let Self { cluster, giving, asks, taker, levels, spare } = self;
         let Some(levels) = levels else { return true };
         giving.take(task, |giving, lot| {
-            let parted = compared(cluster, taker, lot.queue, *levels);
-            parted.is_some_and(|(giver, taker)| {
-                let has = giving.left(giver);
-                share_of_giver(cluster, asks, giver, has, &lot.request)
-                    > share_of_taker(cluster, asks, taker)
-            })
+            let is_spare = spare.as_mut().is_some_and(|spare| is_spare(cluster, spare, task));
+            let Some(parted) = compared(cluster, taker, lot.queue, *levels) else { return false };
+            let (has, held) = (giving.left(parted.giver), &lot.request);
+            let over = share_of_giver(cluster, asks, parted.giver, has, held)
+                > share_of_taker(cluster, asks, parted.taker);
+            let apart = &taker[..parted.at];
+            over || is_spare && apart.iter().all(|&queue| stays_within_due(cluster, asks, queue))
         })
     }
+}
+
+/// Can its gang do without the task, and without those that were asked about before it?
+fn is_spare<'a>(
+    cluster: &'a Cluster<'_, '_>,
+    spare: &mut BTreeMap<Entity, SpareTasks<'a>>,
+    task: Entity,
+) -> bool {
+    let Some(job) = cluster.task(task).membership.job else { return false };
+    let spare = spare.entry(job).or_insert_with(|| SpareTasks::of(&cluster.job(job)));
+    spare.give(&GangTask::of(cluster, task))
+}
+
+/// Two queues that are compared.
+struct Parted {
+    giver: Entity,
+    taker: Entity,
+    /// How many of the taker's queues, from below, are not the giver's too.
+    at: usize,
 }
 
 /// The queues that are compared for giver and taker: the ancestors this many levels above them, at most
@@ -69,12 +112,12 @@ fn compared(
     taker: &[Entity],
     queue: Entity,
     levels: usize,
-) -> Option<(Entity, Entity)> {
+) -> Option<Parted> {
     let mut giver = queue;
     for (height, at) in upwards(cluster, queue).enumerate() {
-        if let Some(parting) = taker.iter().position(|&above| above == at) {
-            let below = parting.checked_sub(1).filter(|_| height > 0);
-            return below.map(|below| (giver, taker[below.min(levels)]));
+        if let Some(at) = taker.iter().position(|&above| above == at) {
+            let below = at.checked_sub(1).filter(|_| height > 0);
+            return below.map(|below| Parted { giver, taker: taker[below.min(levels)], at });
         }
         if height <= levels {
             giver = at;
@@ -91,6 +134,17 @@ fn share_of_taker(cluster: &Cluster<'_, '_>, asks: &ResourceVec, queue: Entity) 
         due.get(dim).map(|due| share(item.usage().taken(dim).saturating_add(ask), due))
     });
     shares.max().unwrap_or(0)
+}
+
+/// Has the queue, with what is asked for, no more than its due of any of it? What its due does not speak
+/// of is borrowed.
+fn stays_within_due(cluster: &Cluster<'_, '_>, asks: &ResourceVec, queue: Entity) -> bool {
+    let item = cluster.queue(queue);
+    let within = |(dim, ask): (Dim, i64)| {
+        let due = item.lasting_due()?.get(dim)?;
+        Some(item.usage().taken(dim).saturating_add(ask) <= due)
+    };
+    asked(asks).all(|asked| within(asked).unwrap_or(false))
 }
 
 /// The largest part of its due the queue has of what is asked for and the task holds; boundless if its

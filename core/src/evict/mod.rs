@@ -66,6 +66,7 @@ pub(crate) fn run(
     if action.max_moved == Some(0) {
         return;
     }
+    hear(session, &waiting);
     let starving: Vec<Entity> =
         waiting.into_iter().filter(|&job| may_evict(session, action, job)).collect();
     // Nobody is counted before somebody could gain by it.
@@ -77,6 +78,17 @@ pub(crate) fn run(
     drive(session, (entitled, action.queue_depth), [starving], |session, job, _| {
         serve(session, action, infeasible, &mut pool, job)
     });
+}
+
+/// Notes that jobs have their turns, but for those that made way in this very cycle.
+fn hear(session: &mut Session<'_, '_>, waiting: &[Entity]) {
+    let now = session.now.0;
+    for &job in waiting {
+        let evictions = session.cluster.job(job).evictions;
+        if evictions.is_unheard() && evictions.last() < Some(now) {
+            session.cluster.job_mut(job).evictions.hear();
+        }
+    }
 }
 
 /// Running tasks that may be taken though nobody asks for their room, in a stable order. A cycle comes
@@ -238,7 +250,7 @@ fn commit(
     for victim in victims {
         let Some(of) = session.cluster.task(victim).membership.job else { continue };
         pool.forget(of);
-        session.cluster.job_mut(of).note_eviction(now);
+        session.cluster.job_mut(of).make_way(now);
     }
     let verdict = explain::waiting(session, job);
     session.judge(job, verdict);

@@ -15,13 +15,13 @@ use crate::world::TaskStatus;
 use super::action::EvictAction;
 use super::by_node::{VictimsByNode, job_priority};
 use super::candidates::is_standing;
-use super::fairness::Fairness;
+use super::fairness::{Entitlement, Fairness};
 use super::search::grounds;
 
 /// Makes room for one task; returns who has to go. None, and nothing is changed, if there is no node.
 pub(super) fn make_room(
     session: &mut Session<'_, '_>,
-    action: &EvictAction,
+    (action, entitlement): (&EvictAction, Entitlement),
     statement: &mut Statement,
     evictor: &Evictor,
     victims_by_node: &VictimsByNode,
@@ -64,7 +64,8 @@ pub(super) fn make_room(
     while let Some(Reverse(offer)) = heap.pop() {
         let Some(tasks) = offer.tasks else {
             let node_victims = victims_by_node.rows.get(&offer.row)?;
-            let exact = make_offer(session, evictor, &request, offer.row, &node_victims.tasks);
+            let tasks = &node_victims.tasks;
+            let exact = make_offer(session, (evictor, entitlement), &request, offer.row, tasks);
             let known = |(price, tasks)| Reverse(NodeOffer { price, tasks: Some(tasks), ..offer });
             heap.extend(exact.map(known));
             continue;
@@ -90,7 +91,7 @@ struct NodeOffer {
 /// Who could go on one node, in the order they would, and what that costs; `None` if it is not enough.
 fn make_offer(
     session: &Session<'_, '_>,
-    evictor: &Evictor,
+    (evictor, entitlement): (&Evictor, Entitlement),
     request: &ResourceVec,
     row: u32,
     tasks: &[Entity],
@@ -109,7 +110,7 @@ fn make_offer(
         }
         EvictPurpose::Reclaim => {
             let mut named = session.policies.reclaimable(&session.cluster, evictor, &tasks);
-            let mut fairness = Fairness::new(session, evictor, request);
+            let mut fairness = Fairness::new(session, evictor, request, entitlement);
             named.retain(|&task| fairness.take(task));
             named
         }

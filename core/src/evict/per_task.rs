@@ -18,9 +18,11 @@ use super::by_node::VictimsByNode;
 use super::candidates::Candidate;
 use super::domains::{FreeableRoom, barred};
 use super::evictor_view::EvictorView;
+use super::fairness::Entitlement;
 use super::one_task::make_room;
 use super::refusal::SearchEnd;
 use super::shortage::Shortage;
+use super::surplus::is_elastic;
 use super::{EvictionPlan, reprieve};
 
 /// Who makes way for the job, together with its placement.
@@ -35,8 +37,12 @@ pub(super) fn decide(
     let (mut slots, mut tried) = (bound.slots, bound.hopeful);
     let mut found = None;
     if bound.hopeful {
+        let entitlements = entitlements(session, action, view);
         let victims_by_node = view.victims_by_node(session);
-        found = TaskByTaskSearch { action, shortage, pending, victims_by_node }.attempt(session);
+        found = entitlements.iter().find_map(|&entitlement| {
+            TaskByTaskSearch { action, entitlement, shortage, pending, victims_by_node }
+                .attempt(session)
+        });
     }
     if found.is_none() && action.purpose == EvictPurpose::Preempt {
         let own = [Candidate::own(session, action, shortage.evictor.job)];
@@ -47,8 +53,9 @@ pub(super) fn decide(
         tried |= bound.hopeful;
         if bound.hopeful {
             let victims_by_node = &VictimsByNode::new(session, &own, &freeable);
-            found =
-                TaskByTaskSearch { action, shortage, pending, victims_by_node }.attempt(session);
+            let entitlement = Entitlement::Due;
+            found = TaskByTaskSearch { action, entitlement, shortage, pending, victims_by_node }
+                .attempt(session);
         }
     }
     let failed = if tried { SearchEnd::Failed } else { SearchEnd::Infeasible(slots) };
@@ -57,12 +64,29 @@ pub(super) fn decide(
     Ok(found)
 }
 
+/// What the job may have of others, tried one after the other: surplus only where there is some, and
+/// where nothing is found without it.
+fn entitlements(
+    session: &Session<'_, '_>,
+    action: &EvictAction,
+    view: &EvictorView,
+) -> &'static [Entitlement] {
+    let mut jobs = view.candidates.iter().map(|candidate| session.cluster.job(candidate.job));
+    let reclaims = action.purpose == EvictPurpose::Reclaim;
+    if reclaims && jobs.any(|job| is_elastic(&job)) {
+        &[Entitlement::Due, Entitlement::Surplus]
+    } else {
+        &[Entitlement::Due]
+    }
+}
+
 /// In how many domains a placement that was begun may fail before the job waits.
 const TRIALS: usize = 8;
 
 /// A search for room one task at a time, and the victims it may choose from.
 struct TaskByTaskSearch<'a> {
     action: &'a EvictAction,
+    entitlement: Entitlement,
     shortage: &'a Shortage,
     pending: &'a PendingTasks,
     victims_by_node: &'a VictimsByNode,
@@ -196,10 +220,9 @@ impl TaskByTaskSearch<'_> {
                 continue;
             }
             let evictor = Evictor { task: Some(task), ..self.shortage.evictor };
-            let TaskByTaskSearch { action, victims_by_node, .. } = self;
-            let statement = &mut draft.statement;
+            let (by, statement) = ((self.action, self.entitlement), &mut draft.statement);
             let Some(taken) =
-                make_room(session, action, statement, &evictor, victims_by_node, rows)
+                make_room(session, by, statement, &evictor, self.victims_by_node, rows)
             else {
                 without_room.extend((preempts != PreemptionPolicy::Never).then_some(class));
                 continue;

@@ -10,7 +10,7 @@ use crate::world::Cluster;
 
 use super::action::{EvictAction, Style};
 use super::candidates::{Candidate, is_standing};
-use super::fairness::Fairness;
+use super::fairness::{Entitlement, Fairness};
 use super::shortage::Shortage;
 
 /// A rule of the action itself that spares pods.
@@ -189,9 +189,9 @@ fn by_plugins(
         .iter()
         .flat_map(|candidate| candidate.footprint.open.iter().map(|occupant| occupant.task))
         .collect();
-    let evictor = match action.style {
-        Style::Gang | Style::Move => shortage.evictor,
-        Style::Task => Evictor { task: shortage.first, ..shortage.evictor },
+    let (evictor, entitlement) = match action.style {
+        Style::Gang | Style::Move => (shortage.evictor, Entitlement::Due),
+        Style::Task => (Evictor { task: shortage.first, ..shortage.evictor }, Entitlement::Surplus),
     };
     session.policies.sort_victims(&session.cluster, &evictor, &mut tasks);
     let point = match (action.style, action.purpose) {
@@ -207,7 +207,7 @@ fn by_plugins(
         })
         .collect();
     if action.purpose == EvictPurpose::Reclaim {
-        let mut fairness = Fairness::new(session, &evictor, &shortage.sum);
+        let mut fairness = Fairness::new(session, &evictor, &shortage.sum, entitlement);
         tasks = left;
         tasks.retain(|&task| !fairness.take(task));
         let shares = "whose queue has no larger part of its due";

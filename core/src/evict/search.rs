@@ -10,7 +10,7 @@ use crate::statement::{Checkpoint, Grounds, Statement};
 use super::action::EvictAction;
 use super::bundles::{Bundle, Bundles};
 use super::domains::SearchDomain;
-use super::fairness::Fairness;
+use super::fairness::{Entitlement, Fairness};
 use super::shortage::Shortage;
 use super::surplus::Harm;
 
@@ -149,8 +149,8 @@ impl VictimSearch<'_> {
         match self.action.purpose {
             EvictPurpose::Preempt | EvictPurpose::Consolidate => named.into_iter().collect(),
             EvictPurpose::Reclaim => {
-                let mut fairness =
-                    Fairness::new(session, &self.shortage.evictor, &self.shortage.sum);
+                let Shortage { evictor, sum, .. } = self.shortage;
+                let mut fairness = Fairness::new(session, evictor, sum, Entitlement::Due);
                 named.into_iter().filter(|&task| fairness.take(task)).collect()
             }
         }

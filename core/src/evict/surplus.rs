@@ -62,7 +62,7 @@ pub(super) fn is_elastic(job: &JobReadOnlyItem<'_, '_>) -> bool {
 }
 
 /// What a job can do without.
-struct SpareTasks<'a> {
+pub(super) struct SpareTasks<'a> {
     /// Tasks; `None` if it is below its minimum.
     job: Option<u32>,
     /// Tasks of each role; empty where roles do not count.
@@ -82,7 +82,7 @@ struct SpareGroup {
 }
 
 impl<'a> SpareTasks<'a> {
-    fn of(job: &JobReadOnlyItem<'a, '_>) -> Self {
+    pub(super) fn of(job: &JobReadOnlyItem<'a, '_>) -> Self {
         let counts = job.counts();
         let enforced = job.spec.min_available >= counts.role_minimum();
         let spare = |role: &Role| role.count(&READY).saturating_sub(role.min);
@@ -110,6 +110,11 @@ impl<'a> SpareTasks<'a> {
             sets: job.spare(),
             groups,
         }
+    }
+
+    /// Gives the task up, if the gang works and goes on working without it.
+    pub(super) fn give(&mut self, task: &GangTask) -> bool {
+        self.job.is_some() && self.take(task) == Harm::Safe
     }
 
     fn take(&mut self, task: &GangTask) -> Harm {

@@ -269,6 +269,7 @@ pub(crate) fn view_queue(
         deserved,
         capability: given(&queue.spec.capability),
         guarantee: given(&queue.spec.guarantee),
+        past: queue.past.0,
     }
 }
 

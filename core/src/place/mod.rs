@@ -6,6 +6,7 @@
 mod session;
 mod queue_order;
 mod turns;
+mod returned;
 mod pending;
 mod part_order;
 mod reach;
@@ -22,6 +23,7 @@ pub(crate) use job::{inside, place_again, place_job, place_minimum};
 pub(crate) use part_order::PartOrder;
 pub(crate) use pending::{PendingPart, PendingTasks, TaskSet, first_tasks};
 pub(crate) use reach::{Bounds, Reach, Rows, Shortfall, is_served};
+pub(crate) use returned::{AFTER_OTHERS, ReturnedJobs};
 pub(crate) use session::{Admission, Alarm, Now, Outcome, Refused, Session, Settings, Stopwatch};
 pub(crate) use tasks::place_one_task;
 pub(crate) use turns::{Entitled, OUT_OF_TIME, Turn, drive};

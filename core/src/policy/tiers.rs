@@ -109,6 +109,12 @@ impl Policies {
         self.plugins.iter().fold(Reads::default(), |reads, plugin| reads.or(plugin.1.reads()))
     }
 
+    /// The first plugin that reads more of pods than that.
+    pub fn reads_beyond(&self, kept: Reads) -> Option<&'static str> {
+        let beyond = self.plugins.iter().find(|plugin| !kept.covers(plugin.1.reads()));
+        beyond.map(|&(name, _)| name)
+    }
+
     /// Where queues that say nothing of node groups take it from; `None` where no plugin reads groups.
     pub fn node_groups(&self) -> Option<Inheritance> {
         self.plugins.iter().find_map(|plugin| plugin.1.node_groups())

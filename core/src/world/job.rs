@@ -301,32 +301,50 @@ pub struct JobMembers(pub Vec<Entity>);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
 pub struct JobVerdict(pub Option<Verdict>);
 
-/// When tasks of the job were evicted for others, in the last hour.
+/// When tasks of the job were evicted, in the last hour, and whether it has asked for room since.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Component)]
-pub struct JobEvictions(Vec<TimeMs>);
+pub struct JobEvictions {
+    times: Vec<TimeMs>,
+    unheard: bool,
+}
 
 impl JobEvictions {
     const HOUR_MS: i64 = 3_600_000;
 
     /// Notes an eviction, and forgets those more than an hour ago.
     pub fn note(&mut self, now: TimeMs) {
-        self.0.retain(|then| then.0 > now.0 - Self::HOUR_MS);
-        self.0.push(now);
+        self.times.retain(|then| then.0 > now.0 - Self::HOUR_MS);
+        self.times.push(now);
+    }
+
+    /// The job has made way for another one: those who could evict it again are to have their turn first.
+    pub fn await_turn(&mut self) {
+        self.unheard = true;
+    }
+
+    /// Has the job made way for another one, and had no turn since in an action that evicts?
+    pub fn is_unheard(&self) -> bool {
+        self.unheard
+    }
+
+    /// The job has its turn in an action that evicts, or has found room without.
+    pub fn hear(&mut self) {
+        self.unheard = false;
     }
 
     /// Evictions in the hour before.
     pub fn in_hour_before(&self, now: TimeMs) -> u32 {
-        self.0.iter().filter(|then| then.0 > now.0 - Self::HOUR_MS).count() as u32
+        self.times.iter().filter(|then| then.0 > now.0 - Self::HOUR_MS).count() as u32
     }
 
     /// The last of them, however long ago.
     pub fn last(&self) -> Option<TimeMs> {
-        self.0.iter().copied().max()
+        self.times.iter().copied().max()
     }
 
     /// When the first of them is an hour ago.
     pub fn relief(&self, now: TimeMs) -> Option<TimeMs> {
-        let in_hour = self.0.iter().filter(|then| then.0 > now.0 - Self::HOUR_MS);
+        let in_hour = self.times.iter().filter(|then| then.0 > now.0 - Self::HOUR_MS);
         in_hour.min().map(|then| TimeMs(then.0 + Self::HOUR_MS))
     }
 }

@@ -19,6 +19,7 @@ use super::node::{
     Releasing, Tenants, Unasked, Used,
 };
 use super::node_flags::NodeFlags;
+use super::past_use::QueuePast;
 use super::queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse};
 use super::reservation::Timing;
 use super::symbol::Symbol;
@@ -317,6 +318,12 @@ impl JobItem<'_, '_> {
         }
     }
 
+    /// Notes an eviction that made room for another job.
+    pub(crate) fn make_way(&mut self, now: TimeMs) {
+        self.note_eviction(now);
+        self.evictions.await_turn();
+    }
+
     /// The index of a role, a new one if it was never met.
     pub(crate) fn join_role(&mut self, name: &Name) -> u16 {
         self.counts.role(name)
@@ -354,6 +361,7 @@ pub struct Queue {
     pub(super) usage: &'static mut QueueUse,
     pub deserved: &'static mut QueueDeserved,
     pub terms: &'static mut QueueTerms,
+    pub past: &'static mut QueuePast,
 }
 
 impl Queue {
@@ -362,7 +370,7 @@ impl Queue {
         let identity =
             QueueIdentity { uid: name.clone(), name, created: TimeMs::default(), present: false };
         let state = (QueueUse::default(), QueueDeserved::default(), QueueTerms::default());
-        (identity, QueueSpec::default(), state)
+        (identity, QueueSpec::default(), state, QueuePast::default())
     }
 }
 

@@ -10,10 +10,11 @@
 //! the core. What it must not do all the same: answer the same question differently within a cycle
 //! (`round` remembers), or let a cycle wait without end (`server` counts the time).
 //!
-//! Reading order: `settings` are the arguments, `payload` is what is sent, `answer` what comes back,
+//! Reading order: `settings` are the arguments, `tls` those of HTTPS, `payload` is what is sent, `answer` what comes back,
 //! `server` the way there, `round` the memory of one cycle; then what is asked, by subject: `nodes`,
 //! `jobs`, `victims`, `places`.
 
+mod tls;
 mod settings;
 mod payload;
 mod answer;

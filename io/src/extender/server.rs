@@ -106,10 +106,11 @@ fn client(settings: &Settings, runtime: &Runtime) -> Result<Client, String> {
     let mut config = Config::new(address);
     // Over plain HTTP nobody vouches for the server: an image without certificates is good enough.
     config.root_cert = plain.then(Vec::new);
+    settings.tls.apply(&mut config)?;
     config.default_retry = false;
     config.connect_timeout = Some(settings.timeout);
     let _inside = runtime.enter();
-    Client::try_from(config).map_err(|error| error.to_string())
+    Client::try_from(config).map_err(|error| with_causes(&error))
 }
 
 /// What a request takes.

@@ -7,6 +7,8 @@ use muster_core::config::ArgumentKind::{self, Bool, List, Text};
 use muster_core::config::{ArgumentSpec, Gate, Values, arg};
 use muster_core::policy::BadArgument;
 
+use super::tls::{self, Tls};
+
 /// Key of the address.
 const PREFIX: &str = "extender.urlPrefix";
 /// Key of the time-out.
@@ -35,6 +37,21 @@ pub(super) const ARGUMENTS: &[ArgumentSpec] = &[
         "",
         "asks about pods only if they request one of these resources",
     ),
+    arg(
+        tls::CA,
+        Text,
+        "",
+        "PEM file with the authorities that vouch for the server; else the system's",
+    ),
+    arg(tls::CERTIFICATE, Text, "", "PEM file with the certificate the server is shown"),
+    arg(tls::KEY, Text, "", "PEM file with the key of that certificate"),
+    arg(
+        tls::SERVER_NAME,
+        Text,
+        "",
+        "name the server's certificate is for, if not that of the address",
+    ),
+    arg(tls::INSECURE, Bool, "false", "takes any server for the right one: for trials only"),
 ];
 
 /// Flags that mean nothing without one of these verbs.
@@ -120,6 +137,8 @@ pub(super) struct Settings {
     /// Resources one of which a pod must ask for, so that the server is asked about it; none is every
     /// pod.
     pub(super) managed: Vec<String>,
+    /// What an `https` address goes by.
+    pub(super) tls: Tls,
     /// Paths, by the number of the verb; empty where there is none.
     verbs: [String; Verb::ALL.len()],
 }
@@ -133,6 +152,7 @@ impl Settings {
             timeout: Duration::from_millis(timeout_ms.unwrap_or(1_000)),
             on_failure: if ignorable { OnFailure::LeaveOut } else { OnFailure::Refuse },
             managed: arguments.texts("extender.managedResources").map(str::to_owned).collect(),
+            tls: Tls::of(arguments),
             verbs: Verb::ALL.map(|verb| arguments.text(verb.key()).to_owned()),
         }
     }
@@ -161,6 +181,7 @@ pub(super) fn check(arguments: Values<'_>) -> Result<(), BadArgument> {
         let problem = "0 leaves the server no time to answer; write for example 1s";
         return Err(bad(TIMEOUT, problem.to_owned()));
     }
+    tls::check(arguments, &settings.prefix)?;
     if !settings.has_any() && settings.prefix.is_empty() {
         return Ok(());
     }

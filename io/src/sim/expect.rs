@@ -91,8 +91,8 @@ pub fn judge(expectation: &Expectation, evidence: Evidence<'_>) -> Judgement {
             };
             (last <= *cycle, got)
         }
-        Assertion::Queue { name, allocated, fair_share } => {
-            queue_has(evidence, name, allocated, fair_share)
+        Assertion::Queue { name, allocated, fair_share, usage } => {
+            queue_has(evidence, name, allocated, fair_share, usage)
         }
         Assertion::Node { name, idle, releasing } => node_has(evidence, name, idle, releasing),
         Assertion::Beyond(beyond) => (false, beyond.sentence().to_owned()),
@@ -305,6 +305,7 @@ mod tests {
             guarantee: Vec::new(),
             borrowed: Vec::new(),
             warnings: Vec::new(),
+            past: [0; 3],
         }];
         let evidence = Evidence {
             books: &books,

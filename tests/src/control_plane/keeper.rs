@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Reads `watch PID`, `forget PID` and `SIGNAL PID`; at the end of its input kills those it still
 /// watches and removes the folder. It waits for the dying at most five seconds: where nobody
@@ -36,6 +37,9 @@ for pid in $pids; do
 done
 rm -rf -- "$1"
 "#;
+
+/// Longest a server may take to stop, on a very busy machine.
+const STOP_PATIENCE: Duration = Duration::from_mins(1);
 
 /// The folder of a control plane, and the end of its servers.
 #[derive(Debug)]
@@ -146,9 +150,30 @@ impl Server {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Stops it in its tracks; connections stay open and nothing answers.
+    /// Stops it in its tracks; connections stay open and nothing answers. It has stopped when this
+    /// returns: the keeper passes signals on in its own time, and a busy machine takes longer still to
+    /// stop every thread.
     pub fn pause(&self) {
         self.signal("STOP");
+        let begun = Instant::now();
+        while !self.has_stopped() {
+            assert!(begun.elapsed() < STOP_PATIENCE, "{} does not stop", self.name);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Do all of its threads stand still?
+    fn has_stopped(&self) -> bool {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.id()));
+        let threads = threads.expect("a server that is paused runs, on a system with /proc");
+        let stands = |stat: String| {
+            // The name before the state may contain anything.
+            stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
+        };
+        // A thread that is gone between two looks does nothing any more.
+        let stats =
+            threads.flatten().filter_map(|one| fs::read_to_string(one.path().join("stat")).ok());
+        stats.map(stands).all(|stands| stands)
     }
 
     /// Lets it go on after [`Self::pause`].
@@ -217,6 +242,25 @@ mod tests {
         }
         assert!(shell.wait().unwrap().success());
         assert!(!folder.exists());
+    }
+
+    #[test]
+    fn a_paused_server_does_nothing_until_it_is_resumed() {
+        let keeper = Keeper::new().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "while :; do echo on; done"]);
+        let server = Server::start(&keeper, "busy", command).unwrap();
+        let size = || fs::metadata(&server.log).unwrap().len();
+        for _ in 0..20 {
+            server.pause();
+            let said = size();
+            std::thread::sleep(Duration::from_millis(5));
+            assert_eq!(size(), said, "it has stopped");
+            server.resume();
+            while size() == said {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Whole lives of random jobs under both styles of eviction: task by task and for whole gangs.
 //!
 //! Small clusters of racks and halls, jobs that run or come later, with sub-groups, topology wishes of job and
-//! sub-groups, pods with `preemptionPolicy: Never`, two queues and three priorities; victims leave slowly and
-//! may come back. Every invariant of a Scenario holds in every life, and no gang is bound whose sub-groups
-//! are not whole.
+//! sub-groups, pods with `preemptionPolicy: Never`, two queues and three priorities, a machine that is closed;
+//! `proportion` may have a say about victims, or `gang` decides without it. Victims leave slowly and may come
+//! back. Every invariant of a Scenario holds in every life, and no gang is bound whose
+//! sub-groups are not whole.
 //!
 //! `PROPTEST_CASES=10000 cargo test --workspace --test it lives` tries more.
 
@@ -62,10 +63,13 @@ struct Gang {
 struct Life {
     /// Cpu of each node, by rack; two racks are a hall.
     racks: Vec<Vec<i64>>,
+    /// Cpu of a machine nobody may use, which is divided all the same.
+    closed: Option<i64>,
     weights: [u32; 2],
     ceiling: Option<i64>,
     gangs: Vec<Gang>,
     actions: &'static str,
+    queues_name_victims: &'static str,
     terminate: &'static str,
     recreate: bool,
 }
@@ -75,6 +79,9 @@ const ACTIONS: [&str; 3] = [
     "enqueue, allocate, preempt, reclaim, backfill",
     "enqueue, allocate, reclaim, backfill",
 ];
+
+/// Whether the queues have a say about victims, or what a gang can do without goes without it.
+const RECLAIMABLE: [&str; 2] = ["true", "false"];
 
 /// What switches the styles.
 const STYLES: [&str; 2] = ["false", "true"];
@@ -124,10 +131,22 @@ fn any_gang() -> impl Strategy<Value = Gang> {
 fn any_life() -> impl Strategy<Value = Life> {
     let cluster = (vec(vec(2..6_i64, 1..4), 1..5), [1..3_u32, 1..3_u32], weighted(0.2, 4..16_i64));
     let rules = (select(&ACTIONS[..]), select(vec!["0s", "2s", "5s"]), any::<bool>());
-    (cluster, vec(any_gang(), 2..7), rules).prop_map(|(cluster, gangs, rules)| {
+    let more = (weighted(0.4, 2..12_i64), select(&RECLAIMABLE[..]));
+    (cluster, vec(any_gang(), 2..7), rules, more).prop_map(|(cluster, gangs, rules, more)| {
         let (racks, weights, ceiling) = cluster;
         let (actions, terminate, recreate) = rules;
-        Life { racks, weights, ceiling, gangs, actions, terminate, recreate }
+        let (closed, queues_name_victims) = more;
+        Life {
+            racks,
+            closed,
+            weights,
+            ceiling,
+            gangs,
+            actions,
+            queues_name_victims,
+            terminate,
+            recreate,
+        }
     })
 }
 
@@ -247,12 +266,14 @@ impl Life {
         let text = format!(
             "apiVersion: muster.sh/v1alpha1\nkind: Scenario\nmetadata: {{name: life}}\nspec:\n  \
              config: |\n    actions: \"{}\"\n    tiers:\n    - plugins: [{{name: priority}}, {{name: \
-             gang}}, {{name: conformance}}, {{name: predicates}}, {{name: proportion}}, {{name: \
-             nodeorder}}, {{name: network-topology-aware}}]\n    configurations:\n    - {{name: preempt, \
-             arguments: {{gangAwareEnable: {gang_aware}}}}}\n    - {{name: reclaim, arguments: \
+             gang}}, {{name: conformance}}, {{name: predicates}}, {{name: proportion, \
+             enableReclaimable: {}}}, {{name: nodeorder}}, {{name: network-topology-aware}}]\n    \
+             configurations:\n    - {{name: preempt, arguments: {{gangAwareEnable: \
+             {gang_aware}}}}}\n    - {{name: reclaim, arguments: \
              {{gangAwareEnable: {gang_aware}}}}}\n  kubelet: {{terminate: {}}}\n  recreate: {}\n  cycles: \
              {CYCLES}\n  objects:\n  - {}\n{timeline}",
             self.actions,
+            self.queues_name_victims,
             self.terminate,
             self.recreate,
             objects.join("\n  - ")
@@ -277,6 +298,12 @@ impl Life {
             let names = names.join(", ");
             objects.push(format!("{{kind: Domain, name: rack{rack}, tier: 1, nodes: [{names}]}}"));
         }
+        objects.extend(self.closed.map(|cpu| {
+            format!(
+                "{{kind: NodeSet, name: closed, count: 1, allocatable: {{cpu: \"{cpu}\"}}, taints: \
+                 [{{key: closed, effect: NoSchedule}}]}}"
+            )
+        }));
         for hall in 0..self.racks.len().div_ceil(2) {
             let racks = hall * 2..self.racks.len().min(hall * 2 + 2);
             let racks: Vec<String> = racks.map(|rack| format!("rack{rack}")).collect();

@@ -4,6 +4,7 @@ use super::super::SPEC;
 use super::*;
 use crate::cli::check_config;
 use muster_core::config::Values;
+use muster_core::scheduler::Scheduler;
 
 fn parse(arguments: &str) -> Result<config::Parsed, String> {
     let conf = format!(
@@ -32,6 +33,30 @@ fn an_address_is_asked_for_and_must_be_one() {
 }
 
 #[test]
+fn settings_of_tls_must_make_sense_together() {
+    let error = |scheme: &str, arguments: &str| {
+        let verb = "extender.predicateVerb: predicate";
+        parse(&format!("extender.urlPrefix: \"{scheme}://h\", {verb}, {arguments}"))
+            .expect_err("refused")
+    };
+    for arguments in [
+        "extender.caFile: /ca",
+        "extender.certFile: /c, extender.keyFile: /k",
+        "extender.serverName: h",
+        "extender.insecure: true",
+    ] {
+        let text = error("http", arguments);
+        assert!(text.contains("begins with https://"), "{arguments}: {text}");
+        let https = "extender.urlPrefix: \"https://h\", extender.predicateVerb: p";
+        assert!(parse(&format!("{https}, {arguments}")).is_ok(), "{arguments}");
+    }
+    assert!(error("https", "extender.certFile: /c").contains("give extender.keyFile"));
+    assert!(error("https", "extender.keyFile: /k").contains("give extender.certFile"));
+    let both = error("https", "extender.insecure: true, extender.caFile: /ca");
+    assert!(both.contains("leave extender.caFile out"), "{both}");
+}
+
+#[test]
 fn check_config_says_in_words_what_the_server_decides() {
     let parsed = parse(
         "extender.urlPrefix: \"http://h\", extender.predicateVerb: p, extender.prioritizeVerb: s, \
@@ -45,6 +70,20 @@ fn check_config_says_in_words_what_the_server_decides() {
     let flat = report.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("your server agrees (extender)"), "{report}");
     assert!(flat.contains("your server allows (extender)"), "{report}");
+}
+
+#[test]
+fn a_running_scheduler_says_that_new_verbs_need_a_new_start() {
+    let config = |verb: &str| {
+        let parsed = parse(&format!("extender.urlPrefix: \"http://h\", extender.{verb}Verb: v"));
+        parsed.expect("valid").config
+    };
+    let pool = Arc::new(ThreadPoolBuilder::new().num_threads(1).build().expect("a thread"));
+    let mut scheduler = Scheduler::lasting(&config("jobReady"), pool);
+    assert_eq!(scheduler.reconfigure(&config("jobEnqueueable")), Ok(()));
+    let refused = scheduler.reconfigure(&config("predicate")).expect_err("it reads more");
+    let said = refused.to_string();
+    assert!(said.contains("plugin extender") && said.contains("start it again"), "{said}");
 }
 
 #[test]

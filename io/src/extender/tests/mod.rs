@@ -5,9 +5,10 @@ mod failures;
 mod jobs;
 mod nodes;
 mod places;
+mod tls;
 mod victims;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -40,14 +41,22 @@ struct FakeServer {
 
 impl FakeServer {
     fn start(answer: impl Fn(&str, &Value) -> Reply + Send + Sync + 'static) -> Self {
+        Self::start_with(|stream| stream, answer)
+    }
+
+    /// The same, with something between the wire and what is said on it.
+    fn start_with<S: Read + Write>(
+        wrap: impl Fn(TcpStream) -> S + Send + Sync + 'static,
+        answer: impl Fn(&str, &Value) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("it is bound");
-        let (asked, answer) = (Asked::default(), Arc::new(answer));
+        let (asked, shared) = (Asked::default(), Arc::new((wrap, answer)));
         let log = Arc::clone(&asked);
         std::thread::spawn(move || {
             while let Ok((stream, _)) = listener.accept() {
-                let (log, answer) = (Arc::clone(&log), Arc::clone(&answer));
-                std::thread::spawn(move || converse(&stream, &log, &*answer));
+                let (log, shared) = (Arc::clone(&log), Arc::clone(&shared));
+                std::thread::spawn(move || converse(shared.0(stream), &log, &shared.1));
             }
         });
         Self { address, asked }
@@ -82,7 +91,7 @@ fn yes(path: &str) -> Value {
     }
 }
 
-fn converse(stream: &TcpStream, log: &Asked, answer: &dyn Fn(&str, &Value) -> Reply) {
+fn converse(stream: impl Read + Write, log: &Asked, answer: &dyn Fn(&str, &Value) -> Reply) {
     let mut reader = BufReader::new(stream);
     while let Some((path, body)) = request(&mut reader) {
         log.lock().expect("nobody panicked").push((path.clone(), body.clone()));
@@ -97,7 +106,9 @@ fn converse(stream: &TcpStream, log: &Asked, answer: &dyn Fn(&str, &Value) -> Re
             }
         };
         let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n", text.len());
-        if (&*stream).write_all(format!("{head}{text}").as_bytes()).is_err() {
+        let stream = reader.get_mut();
+        let sent = stream.write_all(format!("{head}{text}").as_bytes());
+        if sent.and_then(|()| stream.flush()).is_err() {
             return;
         }
     }
@@ -145,6 +156,7 @@ const PATHS: [(&str, &str); 12] = [
 
 /// How a run is set up.
 struct Setting<'a> {
+    scheme: &'a str,
     address: SocketAddr,
     /// Verbs that are asked.
     verbs: &'a [&'a str],
@@ -158,7 +170,7 @@ struct Setting<'a> {
 impl<'a> Setting<'a> {
     fn of(server: &FakeServer, verbs: &'a [&'a str], spec: &'a str) -> Self {
         let actions = "enqueue, allocate, backfill";
-        Self { address: server.address, verbs, more: "", actions, spec }
+        Self { scheme: "http", address: server.address, verbs, more: "", actions, spec }
     }
 
     /// Runs the Scenario to its end.
@@ -168,9 +180,10 @@ impl<'a> Setting<'a> {
         let conf = format!(
             "actions: \"{}\"\ntiers:\n\
              - plugins: [{{name: priority}}, {{name: gang}}, {{name: conformance}}, {{name: extender, \
-             arguments: {{extender.urlPrefix: \"http://{}/v1/\"{}{}}}}}]\n\
+             arguments: {{extender.urlPrefix: \"{}://{}/v1/\"{}{}}}}}]\n\
              - plugins: [{{name: predicates}}, {{name: proportion}}]\n",
             self.actions,
+            self.scheme,
             self.address,
             verbs.collect::<String>(),
             self.more,
