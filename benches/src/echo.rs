@@ -52,6 +52,11 @@ impl Echo {
                 (facts.phase, facts.report) = (Some(*phase), report.clone());
                 Some(ClusterDelta::Set(Facts::PodGroup(facts.clone())))
             }
+            Intent::GroupPast { group, report } => {
+                let facts = self.groups.get_mut(group)?;
+                facts.tree.as_mut()?.say(report.times);
+                Some(ClusterDelta::Set(Facts::PodGroup(facts.clone())))
+            }
             // Nothing else changes what the scheduler reads of pods and groups.
             _ => None,
         }

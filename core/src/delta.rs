@@ -33,7 +33,7 @@ pub use pod::{
 };
 pub use podgroup::{
     GroupBudget, GroupPhase, GroupTree, LevelWish, PodGroupFacts, RoleTopology, SUBGROUP_LABEL,
-    SubGroupNode, SubGroupPolicy, TierRef, TopologyMode, TopologyWish, WholeWhen,
+    SubGroupNode, SubGroupPolicy, TierRef, TopologyMode, TopologyWish, Tries, WholeWhen,
 };
 pub use podset::{PodOwner, PodSetFacts, PodSetKind, PodSetRef};
 pub use priority_class::{PreemptionPolicy, PriorityClassFacts};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::delta::{AnnotatedNode, GroupPhase};
 use crate::ids::{Name, ObjectKey};
-use crate::status::{GroupReport, QueueReport, ShardReport, WaitReport};
+use crate::status::{GangWait, GroupPastReport, GroupReport, QueueReport, ShardReport, WaitReport};
 
 /// A call the outside is to make. Each names what it expects, so that making it twice is harmless.
 /// There are as many as pods in a large cycle: what is large and rare stands behind a pointer.
@@ -83,6 +83,32 @@ pub enum Intent {
         phase: GroupPhase,
         /// The rest of its status.
         report: GroupReport,
+    },
+    /// Write the times of a PodGroup of KAI's into its annotations; given when one changes.
+    GroupPast {
+        /// Which PodGroup.
+        group: ObjectKey,
+        /// All of its times: one that is none is taken away.
+        report: Box<GroupPastReport>,
+    },
+    /// Say why a PodGroup of KAI's waits, in the condition of its node pool and by an event; given when
+    /// it begins to wait, or waits for another class of reason.
+    GroupWait {
+        /// Which PodGroup.
+        group: ObjectKey,
+        /// Why.
+        wait: Box<GangWait>,
+    },
+    /// Say that room is held for a pod of a PodGroup of KAI's.
+    Held {
+        /// Which pod.
+        pod: ObjectKey,
+        /// The uid it must still have.
+        uid: Name,
+        /// Where.
+        node: Name,
+        /// What was decided; it names the pod's job.
+        ruling: Arc<Ruling>,
     },
     /// Write the status of our shard of nodes; given when it changes.
     ShardStatus {

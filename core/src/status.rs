@@ -12,6 +12,13 @@
 //! with the cluster, and writing each of them would load the API server without telling anybody
 //! anything: within one class the message stays as it was first written.
 
+mod kai;
+
+pub use kai::{
+    GangLack, GangWait, GroupPastReport, GroupTimes, NON_PREEMPTIBLE_OVER_QUOTA, OVER_LIMIT,
+    POD_SCHEDULING_ERRORS, QUEUE_DOES_NOT_EXIST, SaidIn, UNSCHEDULABLE,
+};
+
 use crate::ids::Name;
 use crate::resource::ResourceList;
 use crate::verdict::Reason;
@@ -80,7 +87,7 @@ pub const NOT_ENOUGH_PODS_OF_TASK: &str = "NotEnoughPodsOfTask";
 pub const READY: &str = "tasks in gang are ready to be scheduled";
 
 /// Stands between the count and the code of a message.
-const UNSCHEDULABLE: &str = " tasks in gang unschedulable: ";
+const TASKS_UNSCHEDULABLE: &str = " tasks in gang unschedulable: ";
 
 impl Condition {
     /// Enough of the gang has a place.
@@ -95,13 +102,13 @@ impl Condition {
         code: Reason,
         why: &str,
     ) -> Self {
-        let message = format!("{stuck}/{all}{UNSCHEDULABLE}{}: {why}", code.as_str());
+        let message = format!("{stuck}/{all}{TASKS_UNSCHEDULABLE}{}: {why}", code.as_str());
         Self { kind: ConditionKind::Unschedulable, reason: constant.into(), message }
     }
 
     /// The stable code in the message; `None` where somebody else wrote it.
     pub fn code(&self) -> Option<&str> {
-        let (_, rest) = self.message.split_once(UNSCHEDULABLE)?;
+        let (_, rest) = self.message.split_once(TASKS_UNSCHEDULABLE)?;
         rest.split_once(": ").map(|(code, _)| code)
     }
 }
@@ -116,6 +123,8 @@ pub struct WaitReport {
     pub code: Reason,
     /// The same as a sentence.
     pub message: String,
+    /// Where it is said.
+    pub said: SaidIn,
 }
 
 /// State of a queue.

@@ -51,6 +51,8 @@ pub enum Reason {
     SearchCut,
     /// Somebody outside who is asked does not agree, or has not answered.
     Refused,
+    /// It was to be tried once in its node pool, and was.
+    TriedOnce,
 }
 
 impl Reason {
@@ -73,6 +75,7 @@ impl Reason {
             Self::BindBackoff => "BindBackoff",
             Self::SearchCut => "SearchCut",
             Self::Refused => "Refused",
+            Self::TriedOnce => "TriedOnce",
         }
     }
 }

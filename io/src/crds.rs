@@ -1,9 +1,12 @@
-//! Definitions of PodGroup, Queue and HyperNode for the API server, made from the types in
+//! Definitions of the objects of both dialects for the API server, made from the types in
 //! [`crate::objects`].
 //!
-//! They accept whatever Volcano's own definitions accept, keep every field they do not know, and fill
-//! in nothing: an absent field stays absent and means what its description says.
+//! They accept whatever the definitions of Volcano and KAI accept, keep every field they do not know, and
+//! fill in nothing: an absent field stays absent and means what its description says.
 
+mod kai;
+
+use muster_core::config::Dialect;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -39,9 +42,12 @@ impl Definition {
     }
 }
 
-/// All definitions, in the order they are listed to people.
-pub fn definitions() -> [Definition; 3] {
-    [pod_groups(), queues(), hyper_nodes()]
+/// The definitions of a dialect, in the order they are listed to people.
+pub fn definitions(dialect: Dialect) -> [Definition; 3] {
+    match dialect {
+        Dialect::Volcano => [pod_groups(), queues(), hyper_nodes()],
+        Dialect::Kai => kai::definitions(),
+    }
 }
 
 fn pod_groups() -> Definition {
@@ -200,7 +206,7 @@ mod tests {
 
     #[test]
     fn every_object_below_spec_and_status_keeps_what_it_does_not_name() {
-        for definition in definitions() {
+        for definition in [Dialect::Volcano, Dialect::Kai].into_iter().flat_map(definitions) {
             let version = &definition.object["spec"]["versions"][0];
             let root = &version["schema"]["openAPIV3Schema"]["properties"];
             for part in ["spec", "status"] {
@@ -216,7 +222,7 @@ mod tests {
 
     #[test]
     fn counts_have_bounds_and_choices_are_listed() {
-        let [groups, queues, domains] = definitions().map(|definition| {
+        let [groups, queues, domains] = definitions(Dialect::Volcano).map(|definition| {
             let version = &definition.object["spec"]["versions"][0];
             version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"].clone()
         });

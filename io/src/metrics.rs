@@ -1,17 +1,24 @@
 //! Numbers for Prometheus. `docs/operating/running.md` has the table; a test compares the two.
 
+mod kai;
+
 use std::time::Duration;
 
 use http::Method;
-use muster_core::intent::Consultation;
+use muster_core::config::Dialect;
+use muster_core::ids::{Name, ObjectKey};
+use muster_core::intent::{Consultation, Decision};
+use muster_core::report::QueueView;
 use muster_core::reservation::{Release, ReservationCounts};
-use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
+pub(crate) use self::kai::GroupOrigin;
+use self::kai::KaiMetrics;
 use crate::objects::ObjectKind;
 
 /// One label and its value.
@@ -86,6 +93,7 @@ pub(crate) struct Metrics {
     ready: Gauge,
     config: Family<Labels, Gauge>,
     config_failures: Counter,
+    kai: KaiMetrics,
 }
 
 impl Metrics {
@@ -126,6 +134,7 @@ impl Metrics {
             ready: Gauge::default(),
             config: Family::default(),
             config_failures: Counter::default(),
+            kai: KaiMetrics::new(),
         };
         metrics.register_cycle();
         metrics.register_calls();
@@ -203,7 +212,10 @@ impl Metrics {
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a String cannot fail.
-        let _never = encode(&mut text, &self.registry);
+        for registry in std::iter::once(&self.registry).chain(self.kai.registry()) {
+            let _never = encode_registry(&mut text, registry);
+        }
+        let _never = encode_eof(&mut text);
         text
     }
 
@@ -214,6 +226,31 @@ impl Metrics {
             let seconds = Duration::from_micros(micros).as_secs_f64();
             self.action_seconds.get_or_create(&[("action", stage)]).observe(seconds);
         }
+        self.kai.cycle(took, laps);
+    }
+
+    /// Whose configuration is in force: with KAI's its own numbers are told, too.
+    pub(crate) fn speak(&self, dialect: Dialect) {
+        self.kai.speak(dialect);
+    }
+
+    /// Is anybody told of what queues are due?
+    pub(crate) fn tells_queues(&self) -> bool {
+        self.kai.is_in_force()
+    }
+
+    /// What queues are due, each under the name its users know it by.
+    pub(crate) fn queues(&self, queues: &[QueueView], title: impl Fn(&Name) -> String) {
+        self.kai.queues(queues, title);
+    }
+
+    /// What became of PodGroups in a cycle.
+    pub(crate) fn groups(
+        &self,
+        decisions: &[Decision],
+        origin: impl Fn(&ObjectKey) -> GroupOrigin,
+    ) {
+        self.kai.decided(decisions, origin);
     }
 
     pub(crate) fn took_in(&self, waited: Duration) {
@@ -229,8 +266,9 @@ impl Metrics {
         self.evictions_by.get_or_create(&[("action", action)]).inc();
     }
 
-    pub(crate) fn bound(&self) {
+    pub(crate) fn bound(&self, took: Duration) {
         self.binds.inc();
+        self.kai.bound(took);
     }
 
     pub(crate) fn bind_failed(&self) {

@@ -6,16 +6,18 @@
 //! without a list.
 
 pub(crate) mod liveness;
-mod reload;
+mod config_source;
 mod services;
 
-pub(crate) use reload::read as read_config;
+pub use config_source::ConfigSource;
+pub(crate) use config_source::{FirstConfigError, first_config};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use muster_core::config::View;
 use muster_core::delta::ClusterDelta;
 use muster_core::ids::TimeMs;
 use muster_core::intent::{CycleOutcome, DecisionOp};
@@ -28,6 +30,7 @@ use tracing::{debug, error, info, warn};
 
 use self::services::Services;
 use crate::config::Parsed;
+use crate::config::params::Params;
 use crate::config::sharding::ShardingOverride;
 use crate::http::Topics;
 use crate::kube::calls::{calls, dry_run};
@@ -50,8 +53,10 @@ pub struct Options {
     pub master: Option<String>,
     /// Pods that name one of these schedulers are ours; events are signed with the first.
     pub scheduler_names: Vec<String>,
-    /// The configuration file, looked at again and again; none is the built-in one for good.
-    pub config_file: Option<PathBuf>,
+    /// Where the configuration comes from.
+    pub config: ConfigSource,
+    /// Parameters given as flags, which count before those of the configuration.
+    pub params: Params,
     /// What flags say of our nodes, over the configuration.
     pub sharding: ShardingOverride,
     /// Longest sleep between two cycles; none is what the configuration says.
@@ -92,6 +97,14 @@ pub enum RunError {
     /// There is no way to a cluster.
     #[error("cannot tell how to reach the cluster: {0}")]
     Cluster(String),
+    /// The object that has the configuration cannot be read.
+    #[error("the SchedulingShard {name} cannot be read: {source}")]
+    Shard {
+        /// Its name.
+        name: String,
+        /// What the server says.
+        source: kube::Error,
+    },
     /// An address cannot be listened on.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -143,6 +156,7 @@ struct Loop {
     given_period: Option<Duration>,
     period: Duration,
     threads: Option<usize>,
+    view: View,
     ledger_check: Option<Duration>,
     /// Time zero of the clock, which never goes back.
     zero: (Instant, i64),
@@ -182,6 +196,7 @@ impl Loop {
             given_period: options.period,
             period: options.period.unwrap_or(Duration::from_millis(tuning.period_ms)),
             threads: tuning.threads,
+            view: parsed.config.view.clone(),
             ledger_check: options.ledger_check,
             zero: (begun, jiff::Timestamp::now().as_millisecond()),
             last_cycle: begun,
@@ -281,10 +296,17 @@ impl Loop {
         if tuning.threads != self.threads {
             warn!("schedule.threads changed; it takes effect when the process starts again");
         }
+        if parsed.config.view != self.view {
+            warn!(
+                "what is ours changed (pool, worker labels or queues); it takes effect when the \
+                   process starts again"
+            );
+        }
         self.period = self.given_period.unwrap_or(Duration::from_millis(tuning.period_ms));
         self.services.api.set_eviction(tuning.eviction);
         self.services.read_loads_from(parsed.load_source.clone());
         self.services.metrics.config(hash);
+        self.services.metrics.speak(parsed.config.dialect);
         for warning in parsed.warnings.iter().chain(&parsed.missing_load_source()) {
             warn!("configuration: {warning}");
         }
@@ -305,6 +327,8 @@ impl Loop {
         (self.uncounted, self.unchecked) = (true, true);
         let metrics = &self.services.metrics;
         metrics.cycle(took, &laps);
+        let statuses = &self.services.statuses;
+        metrics.groups(&decisions, |group| statuses.origin(group));
         for (plugin, consultation) in &consultations {
             metrics.consulted(plugin, consultation);
             say_trouble(&mut self.troubles, plugin, consultation.trouble.as_ref());
@@ -346,6 +370,11 @@ impl Loop {
         let aside = self.scheduler.set_aside().len();
         self.services.metrics.census(&waiting, census.reserved, aside);
         self.services.metrics.reservations(&self.scheduler.reservations());
+        if self.services.metrics.tells_queues() {
+            let statuses = &self.services.statuses;
+            let queues = self.scheduler.queues();
+            self.services.metrics.queues(&queues, |queue| statuses.title_of(queue));
+        }
     }
 
     /// Recomputes every total now and then.

@@ -13,5 +13,6 @@ pub mod page;
 pub mod control_plane;
 pub mod kubelet;
 pub mod process;
+pub mod kai;
 pub mod faulty;
 pub mod chart;

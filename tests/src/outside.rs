@@ -129,7 +129,14 @@ impl Outside {
             Intent::FixClaim { .. }
             | Intent::QueueStatus { .. }
             | Intent::ShardStatus { .. }
+            | Intent::GroupWait { .. }
+            | Intent::Held { .. }
             | Intent::Unscheduled { .. } => None,
+            Intent::GroupPast { group, report } => {
+                let facts = self.groups.get_mut(&group)?;
+                facts.tree.as_mut()?.say(report.times);
+                Some(ClusterDelta::from(facts.clone()))
+            }
             Intent::GroupStatus { group, phase, report } => {
                 let facts = self.groups.get_mut(&group)?;
                 facts.phase = Some(phase);

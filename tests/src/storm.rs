@@ -81,7 +81,8 @@ impl Storm {
         for intent in intents {
             let throw = self.throw(weather, 16);
             // Statuses of groups come back from where they were written and are never lost.
-            let lost = throw == 1 && !matches!(intent, Intent::GroupStatus { .. });
+            let kept = matches!(intent, Intent::GroupStatus { .. } | Intent::GroupPast { .. });
+            let lost = throw == 1 && !kept;
             let delay = if throw < 10 { 0 } else { throw % DELAY_MAX };
             if !lost {
                 self.calls.push((self.cycle + u32::from(delay), intent));
@@ -211,10 +212,20 @@ impl Storm {
                 let event = ClusterDelta::from(facts.clone());
                 self.tell_now(event);
             }
+            Intent::GroupPast { group, report } => {
+                let Some(facts) = self.groups.get_mut(&group) else { return };
+                if let Some(tree) = &mut facts.tree {
+                    tree.say(report.times);
+                }
+                let event = ClusterDelta::from(facts.clone());
+                self.tell_now(event);
+            }
             // Claims, statuses of queues and conditions of pods are no part of this world.
             Intent::FixClaim { .. }
             | Intent::QueueStatus { .. }
             | Intent::ShardStatus { .. }
+            | Intent::GroupWait { .. }
+            | Intent::Held { .. }
             | Intent::Unscheduled { .. } => {}
         }
     }

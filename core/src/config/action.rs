@@ -1,6 +1,6 @@
 //! The actions: what a cycle can do, in the order they are usually listed.
 
-use super::ArgumentKind::{Bool, Duration, IntFrom, OneOf, Percent};
+use super::ArgumentKind::{Bool, Duration, IntFrom, OneOf, Percent, SignedDuration};
 use super::{ArgumentSpec, Arguments, Values, arg};
 
 /// An action.
@@ -60,6 +60,9 @@ pub const GANG_AWARE_KEY: &str = "gangAwareEnable";
 
 /// Key of the argument that limits how many jobs of one queue an action tries in a cycle.
 pub const QUEUE_DEPTH_KEY: &str = "queueDepthPerAction";
+
+/// Key of the argument that says how long a gang may run without its minimum.
+pub const STALE_GRACE_KEY: &str = "defaultStalenessGracePeriod";
 
 /// One action to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -217,7 +220,16 @@ pub const KAI_ACTIONS: &[ActionSpec] = &[
         name: "stalegangeviction",
         summary: "evicts gangs that have run without their minimum for longer than they may",
         kind: ActionKind::EvictStaleGangs,
-        arguments: &[QUEUE_DEPTH.without_effect("every stale gang is looked at")],
+        arguments: &[
+            QUEUE_DEPTH.without_effect("every stale gang is looked at"),
+            arg(
+                STALE_GRACE_KEY,
+                SignedDuration,
+                "60s",
+                "how long a gang may run without its minimum that says nothing itself; below 0s is for \
+                 ever",
+            ),
+        ],
     },
 ];
 

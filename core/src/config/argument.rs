@@ -48,6 +48,8 @@ pub enum ArgumentKind {
     OneOf(&'static [&'static str]),
     /// A length of time such as `1m30s`.
     Duration,
+    /// The same, or one below zero such as `-1s`.
+    SignedDuration,
     /// A time zone: a name such as `Europe/Berlin`, an offset such as `+02:00`, or `UTC`.
     TimeZone,
     /// A whole number, or a text with a Kubernetes quantity such as `200Mi`.
@@ -291,8 +293,10 @@ impl<'a> Values<'a> {
     }
 
     /// A length of time in milliseconds; `None` where nothing is given and nothing holds by default.
+    /// One below zero keeps its sign, however short.
     pub fn duration_ms(&self, key: &str) -> Option<i64> {
-        duration::parse_ms(self.text(key)).and_then(|ms| i64::try_from(ms).ok())
+        let ns = duration::parse_ns(self.text(key)).ok()?;
+        Some(ns.div_euclid(1_000_000))
     }
 
     /// The clock of a time zone, if one was given.

@@ -9,16 +9,18 @@ mod argument;
 mod dialect;
 pub mod boolean;
 pub mod duration;
+mod view;
 mod wall_clock;
 
 pub use action::{
     ACTIONS, ActionConfig, ActionKind, ActionSpec, EvictPurpose, GANG_AWARE_KEY, GangAware,
-    KAI_ACTIONS, QUEUE_DEPTH_KEY,
+    KAI_ACTIONS, QUEUE_DEPTH_KEY, STALE_GRACE_KEY,
 };
 pub use argument::{
     AmountScale, ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, Values, arg, argument,
 };
 pub use dialect::Dialect;
+pub use view::{Hierarchy, Pool, View, WorkerLabels};
 pub use wall_clock::{DAY_MS, TimeOfDay, WallClock};
 
 use crate::ids::Name;
@@ -133,6 +135,8 @@ pub struct Tuning {
     pub period_ms: u64,
     /// How pods are asked to leave on a real cluster.
     pub eviction: EvictionMode,
+    /// How much is said of the nodes when a job finds no room.
+    pub fit_errors: FitErrors,
     /// How rankings of nodes follow what changes. No file sets it: there is nothing to gain from it
     /// but a second opinion.
     pub upkeep: Upkeep,
@@ -148,12 +152,24 @@ pub enum Upkeep {
     Rescan,
 }
 
+/// How much the reason of a job without room says of the nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FitErrors {
+    /// How many nodes stand in the way for which reason.
+    #[default]
+    Counted,
+    /// That, and for each node what it lacks.
+    PerNode,
+}
+
 /// How a pod is asked to leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EvictionMode {
     /// It is deleted, with a condition that says why.
     #[default]
     Delete,
+    /// It is deleted, and only an event says why.
+    BareDelete,
     /// The Eviction API is asked, which may say no on account of a disruption budget.
     Evict,
 }
@@ -168,6 +184,7 @@ impl Default for Tuning {
             jobs_per_queue: None,
             period_ms: 1000,
             eviction: EvictionMode::Delete,
+            fit_errors: FitErrors::Counted,
             upkeep: Upkeep::Mend,
         }
     }

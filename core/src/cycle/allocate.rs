@@ -93,6 +93,13 @@ fn may_be_tried(session: &mut Session<'_, '_>, job: Entity, orphans: &mut Orphan
         orphans.push((job, Release::OwnerGone));
         return false;
     }
+    if item.has_given_up() {
+        // What was found then stays; a scheduler that starts anew does not know it.
+        if item.verdict.0.is_none() {
+            session.judge(job, Some(tried_once(session, job)));
+        }
+        return false;
+    }
     // The most specific reason counts: what is wrong with the job itself before what keeps it out.
     if let Err(verdict) = session.policies.job_valid(&item) {
         give_up_uncovered(session, job, orphans);
@@ -123,6 +130,16 @@ fn may_be_tried(session: &mut Session<'_, '_>, job: Entity, orphans: &mut Orphan
     admitted
 }
 
+/// Why a PodGroup is left alone that was to be tried once in its node pool.
+fn tried_once(session: &Session<'_, '_>, job: Entity) -> Verdict {
+    let pool = session.cluster.job(job).spec.tree.as_ref().map(|tree| tree.pool.clone());
+    let message = format!(
+        "it was tried once in node pool {:?}, as its schedulingBackoff says; in another one it is tried again",
+        pool.unwrap_or_default()
+    );
+    Verdict::new(Reason::TriedOnce, message)
+}
+
 /// A gang that cannot be mended now and lacks a member, or the room for one, holds nothing for the
 /// others either.
 fn give_up_uncovered(session: &Session<'_, '_>, job: Entity, orphans: &mut Orphans) {
@@ -148,6 +165,7 @@ fn serve(
     pending: &mut PendingTasks,
 ) -> Turn {
     let mut statement = Statement::new(action);
+    let starts = !session.cluster.job(job).has_started();
     match place_job(session, &mut statement, job, pending, Bounds::Kept) {
         Reach::Ready => {
             let moved = !statement.is_empty();
@@ -155,6 +173,10 @@ fn serve(
                 session.forget_attempt(job);
                 session.judge(job, Some(verdict));
                 return Turn::Over;
+            }
+            if starts && moved {
+                let now = session.now.0;
+                session.cluster.job_mut(job).spec.note_start(now);
             }
             if moved && !pending.is_done() { Turn::Again } else { Turn::Over }
         }

@@ -28,9 +28,6 @@ struct Stale {
     since: TimeMs,
 }
 
-/// How long a gang may be stale that says nothing itself, in milliseconds.
-pub(crate) const DEFAULT_GRACE_MS: i64 = 60_000;
-
 /// Pods that count for the minimum: those that hold room and those it is held for.
 const HAVE_ROOM: [TaskStatus; 6] = [
     TaskStatus::Allocated,
@@ -41,11 +38,18 @@ const HAVE_ROOM: [TaskStatus; 6] = [
     TaskStatus::Releasing,
 ];
 
-pub(super) fn evict_stale_gangs(mut session: Session<'_, '_>, mut gangs: ResMut<'_, StaleGangs>) {
-    note(&mut session, &mut gangs);
-    let over: Vec<Entity> = gangs.0.values().filter_map(|gang| due(&mut session, *gang)).collect();
-    for job in over {
-        evict(&mut session, job);
+/// The action; `grace_ms` is how long a gang may be stale that says nothing itself, below zero for ever.
+pub(super) fn evict_stale_gangs(
+    grace_ms: i64,
+) -> impl FnMut(Session<'_, '_>, ResMut<'_, StaleGangs>) {
+    move |mut session: Session<'_, '_>, mut gangs: ResMut<'_, StaleGangs>| {
+        note(&mut session, &mut gangs);
+        let gangs = gangs.0.values();
+        let over: Vec<Entity> =
+            gangs.filter_map(|gang| due(&mut session, *gang, grace_ms)).collect();
+        for job in over {
+            evict(&mut session, job);
+        }
     }
 }
 
@@ -53,21 +57,31 @@ pub(super) fn evict_stale_gangs(mut session: Session<'_, '_>, mut gangs: ResMut<
 fn note(session: &mut Session<'_, '_>, gangs: &mut StaleGangs) {
     let now = session.now.0;
     gangs.0.retain(|_, gang| session.cluster.jobs.get(gang.job).is_ok_and(|job| is_stale(&job)));
-    for job in session.cluster.active_jobs.jobs().to_vec() {
-        let Ok(item) = session.cluster.jobs.get(job) else { continue };
+    for job in session.cluster.open_jobs() {
+        let item = session.cluster.job(job);
+        let said = item.spec.tree.as_ref().and_then(|tree| tree.stale_since);
+        let mut since = None;
         if is_stale(&item) {
-            let said = item.spec.tree.as_ref().and_then(|tree| tree.stale_since);
             let key = item.identity.key.clone();
-            gangs.0.entry(key).or_insert(Stale { job, since: said.unwrap_or(now) });
+            let known = gangs.0.get(&key).map(|gang| gang.since);
+            let begun = said.or(known).unwrap_or(now);
+            gangs.0.insert(key, Stale { job, since: begun });
+            since = Some(begun);
+        }
+        if since != said
+            && let Some(tree) = &mut session.cluster.job_mut(job).spec.tree
+        {
+            tree.stale_since = since;
         }
     }
 }
 
-/// Does it hold room without its minimum?
+/// Does it hold room without its minimum? One whose last pods are leaving gives its room up anyway.
 fn is_stale(job: &JobReadOnlyItem<'_, '_>) -> bool {
     let counts = job.counts();
     let has = counts.count(&HAVE_ROOM);
-    if has == 0 || counts.count(&[TaskStatus::Succeeded]) > 0 {
+    let leaving = counts.total[TaskStatus::Releasing as usize];
+    if has == leaving || counts.count(&[TaskStatus::Succeeded]) > 0 {
         return false;
     }
     let short = |group: &crate::world::SubGroup| {
@@ -81,10 +95,10 @@ fn is_stale(job: &JobReadOnlyItem<'_, '_>) -> bool {
 }
 
 /// The gang, if its time is over; if not, a cycle comes when it is.
-fn due(session: &mut Session<'_, '_>, gang: Stale) -> Option<Entity> {
+fn due(session: &mut Session<'_, '_>, gang: Stale, grace_ms: i64) -> Option<Entity> {
     let tree = session.cluster.job(gang.job).spec.tree.as_ref();
     let own = tree.and_then(|tree| tree.staleness_grace_ms);
-    let grace = own.unwrap_or(DEFAULT_GRACE_MS);
+    let grace = own.unwrap_or(grace_ms);
     if grace < 0 {
         return None;
     }
@@ -109,6 +123,6 @@ fn evict(session: &mut Session<'_, '_>, job: Entity) {
     if statement.is_empty() {
         return;
     }
-    session.cluster.job_mut(job).evictions.note(session.now.0);
+    session.cluster.job_mut(job).note_eviction(session.now.0);
     statement.commit(&mut session.cluster, &mut session.outcome.0);
 }

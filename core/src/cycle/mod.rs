@@ -30,7 +30,7 @@ use bevy_ecs::schedule::SingleThreadedExecutor;
 pub(crate) use evict_stale_gangs::StaleGangs;
 pub(crate) use reflect::{NextDue, ReportedQueues};
 
-use crate::config::ActionKind;
+use crate::config::{ActionKind, STALE_GRACE_KEY};
 use crate::evict::{EvictAction, EvictLimits};
 use crate::place::{Outcome, Settings, TaskSet};
 use crate::policy::SchedulerConfig;
@@ -88,7 +88,9 @@ pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
                 schedule.add_systems(shuffle::shuffle(limits).in_set(stage))
             }
             ActionKind::EvictStaleGangs => {
-                schedule.add_systems(evict_stale_gangs::evict_stale_gangs.in_set(stage))
+                let grace_ms = action.values().duration_ms(STALE_GRACE_KEY).unwrap_or(-1);
+                let evict = evict_stale_gangs::evict_stale_gangs(grace_ms);
+                schedule.add_systems(evict.in_set(stage))
             }
             ActionKind::Planned => continue,
         };
@@ -123,14 +125,17 @@ struct Stage(usize);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ACTIONS;
+    use crate::config::{ACTIONS, ActionConfig, Arguments, KAI_ACTIONS};
     use crate::policy::testing::config;
 
     #[test]
     fn every_action_can_be_built_and_asks_for_arguments_it_has() {
         let names: Vec<&str> = ACTIONS.iter().map(|spec| spec.name).collect();
         // Panics for a key an action does not have.
-        let built = schedule(&config(Vec::new(), &names));
+        let mut config = config(Vec::new(), &names);
+        let plain = |spec| ActionConfig { spec, arguments: Arguments::default() };
+        config.actions.extend(KAI_ACTIONS.iter().map(plain));
+        let built = schedule(&config);
         assert_eq!(built.label(), ScheduleLabel::intern(&Cycle));
     }
 }

@@ -4,6 +4,7 @@
 //! Reads: job counts, queue use. Writes: phases, verdicts of jobs that need nothing any more.
 
 mod groups;
+mod gangs;
 mod mirror;
 mod queues;
 mod shards;
@@ -41,7 +42,8 @@ pub(super) fn reflect(
     let due_at = [next_due(&mut session), alarm, waits_end, overdue, load_ends, hour];
     due.0 = due_at.into_iter().flatten().min();
     refused::join(&mut session);
-    groups::reflect(&mut session);
+    let gangs = groups::reflect(&mut session);
+    gangs::reflect(&mut session, gangs);
     queues::reflect(&mut session, &mut told);
     shards::reflect(&mut session, &mut shards);
     session.rankings.end_cycle();

@@ -61,7 +61,7 @@ fn send_off(session: &mut Session<'_, '_>, limits: &EvictLimits, due: &[&'static
         let reason = format!("proposed for shuffle by {plugin}");
         let grounds = Grounds { beneficiary: None, reason };
         if statement.evict(&mut session.cluster, task, grounds).is_ok() {
-            session.cluster.job_mut(job).evictions.note(now);
+            session.cluster.job_mut(job).note_eviction(now);
         }
     }
     let _not_refused = session.conclude(statement);

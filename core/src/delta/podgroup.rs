@@ -3,7 +3,7 @@
 use super::{Requirement, Share};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceList;
-use crate::status::GroupReport;
+use crate::status::{GroupReport, GroupTimes, SaidIn};
 
 /// A PodGroup as scheduling sees it.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +65,46 @@ pub struct GroupTree {
     pub stale_since: Option<TimeMs>,
     /// When it was last evicted.
     pub last_eviction: Option<TimeMs>,
+    /// The node pool it is to run in.
+    pub pool: Name,
+    /// Where its pods say why they wait.
+    pub pods_say: SaidIn,
+    /// How often it is tried in one node pool.
+    pub tries: Tries,
+    /// The node pool it last said it cannot be scheduled in.
+    pub failed_in: Option<Name>,
+}
+
+/// How often a PodGroup is tried in one node pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tries {
+    /// Until it runs.
+    #[default]
+    Many,
+    /// Once: somebody else gives it another pool then.
+    One,
+}
+
+impl GroupTree {
+    /// What became of it.
+    pub fn times(&self) -> GroupTimes {
+        let Self { last_start, stale_since, last_eviction, .. } = *self;
+        GroupTimes { last_start, stale_since, last_eviction }
+    }
+
+    /// Says these times, as an object they were written into.
+    pub fn say(&mut self, times: GroupTimes) {
+        let GroupTimes { last_start, stale_since, last_eviction } = times;
+        (self.last_start, self.stale_since) = (last_start, stale_since);
+        self.last_eviction = last_eviction;
+    }
+
+    /// Puts what was decided since in place of what the object says and cannot say yet.
+    pub(crate) fn keep(&mut self, decided: GroupTimes) {
+        self.last_start = self.last_start.max(decided.last_start);
+        self.last_eviction = self.last_eviction.max(decided.last_eviction);
+        self.stale_since = decided.stale_since;
+    }
 }
 
 /// Label by which a pod says its [sub-group](SubGroupNode).

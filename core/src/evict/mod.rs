@@ -226,7 +226,9 @@ fn commit(
     for victim in victims {
         let Some(of) = session.cluster.task(victim).membership.job else { continue };
         pool.forget(of);
-        session.cluster.job_mut(of).evictions.make_way(now);
+        let mut loser = session.cluster.job_mut(of);
+        loser.note_eviction(now);
+        loser.evictions.make_way();
     }
     let verdict = explain::waiting(session, job);
     session.judge(job, verdict);

@@ -1,5 +1,6 @@
 //! Why a job waits, in a stable code and numbers.
 
+mod nodes;
 mod topology;
 
 use std::collections::BTreeMap;
@@ -8,6 +9,7 @@ use bevy_ecs::entity::Entity;
 
 use super::Session;
 use super::pending::{PendingTasks, TaskSet};
+use crate::config::FitErrors;
 use crate::delta::GroupTree;
 use crate::place::{Bounds, Reach, Shortfall, place_job};
 use crate::resource::{Dim, ResourceVec};
@@ -135,6 +137,8 @@ pub(crate) struct Lacks {
     nodes: LackCounts,
     /// Would one of them take one more?
     room: bool,
+    /// The same node by node, where that is asked for.
+    node_by_node: Option<String>,
     /// What plugins say beside that, where nodes are barred.
     remarks: Vec<String>,
     /// Why the job may not be bound, where all that was tried has a place.
@@ -152,7 +156,12 @@ pub(crate) fn lacks(session: &mut Session<'_, '_>, job: Entity, shortfall: &Shor
     let ranking = session.ranking(class);
     let (nodes, room) = (tally_bars(ranking.exclusions()), ranking.best().is_some());
     let remarks = session.policies.remarks(session.classes.get(class));
-    Lacks { dims: short_dims(session, class), nodes, room, remarks, unready: None }
+    let node_by_node = match session.settings.tuning.fit_errors {
+        FitErrors::Counted => None,
+        FitErrors::PerNode => Some(nodes::one_by_one(session, class)),
+    };
+    let dims = short_dims(session, class);
+    Lacks { dims, nodes, room, node_by_node, remarks, unready: None }
 }
 
 fn wants_topology(session: &Session<'_, '_>, job: Entity) -> bool {
@@ -186,6 +195,20 @@ fn anywhere(
 
 /// Why one class of tasks finds no node.
 fn class_shortfall(
+    session: &mut Session<'_, '_>,
+    job: Entity,
+    class: ClassId,
+    placed: u32,
+    lacks: &Lacks,
+) -> Verdict {
+    let verdict = counted_shortfall(session, job, class, placed, lacks);
+    let Some(nodes) = &lacks.node_by_node else { return verdict };
+    let with = if placed == 0 { String::new() } else { format!(" with {placed} pods placed") };
+    Verdict::new(verdict.reason, format!("{}; node by node{with}: {nodes}", verdict.message))
+}
+
+/// The same with nodes counted by what stands in the way.
+fn counted_shortfall(
     session: &mut Session<'_, '_>,
     job: Entity,
     class: ClassId,
@@ -331,17 +354,8 @@ fn short_dims(session: &mut Session<'_, '_>, class: ClassId) -> String {
     let nodes = session.cluster.columns();
     let mut short: Vec<(Dim, u32)> = Vec::new();
     for row in (0..nodes.len()).filter(|&row| open[row]) {
-        let free = |dim: Dim| {
-            let tails = &nodes.tails[row];
-            match dim.lane() {
-                Some(lane) => {
-                    nodes.idle[row].0[lane] + nodes.releasing[row].0[lane]
-                        - nodes.pipelined[row].0[lane]
-                }
-                None => tails.idle.get(dim) + tails.releasing.get(dim) - tails.pipelined.get(dim),
-            }
-        };
-        let Some((dim, _)) = request.iter().find(|&(dim, ask)| ask > 0 && free(dim) < ask) else {
+        let lacks = |&(dim, ask): &(Dim, i64)| ask > 0 && nodes.future_idle(row, dim) < ask;
+        let Some((dim, _)) = request.iter().find(lacks) else {
             continue;
         };
         match short.iter_mut().find(|entry| entry.0 == dim) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::plugin::Plugin;
 use super::spec::{PluginSpec, Setup};
 use crate::config::{
-    ActionConfig, Arguments, Dialect, Gate, Gates, PipelineConfig, Sharding, Tuning, Values,
+    ActionConfig, Arguments, Dialect, Gate, Gates, PipelineConfig, Sharding, Tuning, Values, View,
     WallClock,
 };
 use crate::resource::ResourceNames;
@@ -27,6 +27,8 @@ pub struct SchedulerConfig {
     pub pipeline: PipelineConfig,
     /// Which nodes are ours; `None` if all are.
     pub sharding: Option<Sharding>,
+    /// What of the cluster is seen at all.
+    pub view: View,
     /// What clocks show where a plugin goes by the time of day.
     pub clock: Clock,
     /// Whose file it is.

@@ -11,7 +11,7 @@ use super::{
     SchedulerConfig, Setup,
 };
 use crate::config::{
-    ActionConfig, ArgumentValue, Arguments, Dialect, Gates, PipelineConfig, Tuning,
+    ActionConfig, ArgumentValue, Arguments, Dialect, Gates, PipelineConfig, Tuning, View,
 };
 use crate::delta::{
     BudgetFacts, ClusterDelta, GroupPhase, MeasuredUsage, NodeFacts, NodeLoadFacts, ObjectRef,
@@ -88,6 +88,7 @@ pub(crate) fn config(tier: Vec<PluginConfig>, actions: &[&str]) -> SchedulerConf
         tuning: Tuning::default(),
         pipeline: PipelineConfig::default(),
         sharding: None,
+        view: View::default(),
         clock: Clock::default(),
         dialect: Dialect::Volcano,
     }

@@ -199,7 +199,9 @@ fn announce(cluster: &Cluster<'_, '_>, outcome: &mut CycleOutcome, decided: Deci
     let task = cluster.task(decided.task);
     let (pod, uid) = (task.identity.key.clone(), task.identity.uid.clone());
     let node = cluster.node(decided.node).identity.name.clone();
-    let job = task.membership.job.map(|job| cluster.job(job).identity.key.object().clone());
+    let job = task.membership.job.map(|job| cluster.job(job));
+    let of_kai = job.as_ref().is_some_and(|job| job.spec.tree.is_some());
+    let job = job.map(|job| job.identity.key.object().clone());
     let (beneficiary, reason) = match (decided.op, &decided.why) {
         (DecisionOp::Evict, Why::Evicted(grounds)) => {
             (grounds.beneficiary.clone(), Some(grounds.reason.clone()))
@@ -222,6 +224,9 @@ fn announce(cluster: &Cluster<'_, '_>, outcome: &mut CycleOutcome, decided: Deci
             outcome.intents.push(Intent::Bind { pod, uid, node, ruling });
         }
         DecisionOp::Evict => outcome.intents.push(Intent::Evict { pod, uid, ruling }),
+        DecisionOp::Pipeline if of_kai => {
+            outcome.intents.push(Intent::Held { pod, uid, node, ruling });
+        }
         // What the pod is to say of its reservation is settled when the cycle ends.
         DecisionOp::Pipeline | DecisionOp::Unpipeline => {}
     }

@@ -10,7 +10,7 @@ use crate::delta::{
 };
 use crate::ids::{Name, TimeMs};
 use crate::resource::{ResourceList, ResourceVec};
-use crate::status::GroupReport;
+use crate::status::{GangWait, GroupReport, GroupTimes};
 use crate::verdict::Verdict;
 
 /// Who the job is.
@@ -26,6 +26,34 @@ pub struct JobIdentity {
     pub present: bool,
     /// Status last written to the object, or read from it.
     pub announced: Option<(GroupPhase, GroupReport)>,
+    /// The same for one of KAI's PodGroups, whose phase nobody writes.
+    pub told: Option<Box<ToldGang>>,
+}
+
+/// What was last written to a PodGroup of KAI's, or read from it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToldGang {
+    /// The times in its annotations.
+    pub times: GroupTimes,
+    /// Why it waits, as last told.
+    pub wait: Option<GangWait>,
+    /// The node pool it last said it cannot be scheduled in.
+    pub failed_in: Option<Name>,
+}
+
+impl ToldGang {
+    /// What the object itself says; none unless it is one of KAI's.
+    pub(crate) fn read(tree: Option<&GroupTree>) -> Option<Box<Self>> {
+        let tree = tree?;
+        let (times, failed_in) = (tree.times(), tree.failed_in.clone());
+        Some(Box::new(Self { times, wait: None, failed_in }))
+    }
+
+    /// The same, where it is open whether the times were written that were decided since.
+    pub(crate) fn unsure(tree: Option<&GroupTree>) -> Option<Box<Self>> {
+        let told = Self::read(tree)?;
+        Some(Box::new(Self { times: GroupTimes::default(), ..*told }))
+    }
 }
 
 /// What the job asks for.
@@ -70,6 +98,13 @@ pub(crate) fn priority_without_class(tree: Option<&GroupTree>) -> i32 {
 }
 
 impl JobSpec {
+    /// Notes that its minimum has started, where its object keeps such a note.
+    pub(crate) fn note_start(&mut self, now: TimeMs) {
+        if let Some(tree) = &mut self.tree {
+            tree.last_start = Some(now);
+        }
+    }
+
     /// May others take its room, as KAI sees it: by its own word, else by its priority?
     pub fn is_preemptible(&self) -> bool {
         /// Priorities from here on are those of work that must not be interrupted.
@@ -282,9 +317,8 @@ impl JobEvictions {
         self.times.push(now);
     }
 
-    /// Notes an eviction that made room for another job.
-    pub fn make_way(&mut self, now: TimeMs) {
-        self.note(now);
+    /// Notes that the last eviction made room for another job.
+    pub fn make_way(&mut self) {
         self.unheard = true;
     }
 

@@ -61,7 +61,7 @@ pub use index::{ByKey, Directory, JobKey};
 pub(crate) use job::priority_without_class;
 pub use job::{
     COVERED, JobAllocated, JobBackoff, JobCounts, JobEvictions, JobIdentity, JobMembers,
-    JobOverdue, JobSpec, JobVerdict, READY, Role, SubGroup,
+    JobOverdue, JobSpec, JobVerdict, READY, Role, SubGroup, ToldGang,
 };
 pub(crate) use job_charge::charge;
 pub use job_charge::{JobCharge, lacking};

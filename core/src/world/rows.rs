@@ -28,6 +28,7 @@ use super::task::{
 };
 use super::task_cold::TaskCold;
 use super::volume::Attachments;
+use crate::delta::Tries;
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::{Lanes, Limits, ResourceVec};
 use crate::world::PodCounts;
@@ -246,6 +247,7 @@ impl Job {
             created: TimeMs::default(),
             present: false,
             announced: None,
+            told: None,
         };
         let totals = (JobCounts::default(), JobAllocated::default(), JobCharge::default());
         let state = (JobVerdict::default(), JobBackoff::default(), JobEvictions::default());
@@ -256,6 +258,19 @@ impl Job {
 
 /// What the ledger keeps of a job; nobody else writes it.
 impl<'w> JobReadOnlyItem<'w, '_> {
+    /// Is a task of it on a node, or on its way there?
+    pub fn has_started(&self) -> bool {
+        use TaskStatus::{Allocated, Binding, Bound, Running};
+        self.counts.count(&[Allocated, Binding, Bound, Running]) > 0
+    }
+
+    /// Was it to be tried once in its node pool, and was in vain?
+    pub fn has_given_up(&self) -> bool {
+        let once = self.spec.tree.as_ref().filter(|tree| tree.tries == Tries::One);
+        let told = self.identity.told.as_ref();
+        once.zip(told).is_some_and(|(tree, told)| told.failed_in.as_ref() == Some(&tree.pool))
+    }
+
     /// Its tasks by status, role and sub-group.
     pub fn counts(&self) -> &'w JobCounts {
         self.counts
@@ -273,6 +288,14 @@ impl<'w> JobReadOnlyItem<'w, '_> {
 }
 
 impl JobItem<'_, '_> {
+    /// Notes that a task of it was evicted.
+    pub(crate) fn note_eviction(&mut self, now: TimeMs) {
+        self.evictions.note(now);
+        if let Some(tree) = &mut self.spec.tree {
+            tree.last_eviction = Some(now);
+        }
+    }
+
     /// The index of a role, a new one if it was never met.
     pub(crate) fn join_role(&mut self, name: &Name) -> u16 {
         self.counts.role(name)

@@ -7,8 +7,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use muster_core::config::{
-    ActionConfig, ArgumentSpec, ArgumentValue, Arguments, Dialect, EvictionMode, Gate, Gates,
-    Persistence, PipelineConfig, Sharding, ShardingMode, Tuning, argument,
+    ActionConfig, ArgumentSpec, ArgumentValue, Arguments, Dialect, EvictionMode, FitErrors, Gate,
+    Gates, Hierarchy, Persistence, PipelineConfig, Pool, Sharding, ShardingMode, Tuning, View,
+    WorkerLabels, argument,
 };
 use muster_core::policy::{PluginConfig, Registry, SchedulerConfig, Support};
 
@@ -43,6 +44,7 @@ pub fn report(source_name: &str, parsed: &Parsed, out: &mut dyn Write) -> io::Re
     write_schedule(&config.tuning, out)?;
     write_pipeline(&config.pipeline, out)?;
     write_sharding(config.sharding.as_ref(), out)?;
+    write_view(&config.view, out)?;
     if let Some(source) = load_source {
         writeln!(out, "\nLoad of nodes, on a real cluster:")?;
         write_wrapped("  ", &source.describe(), INDENT.len(), out)?;
@@ -112,7 +114,7 @@ fn write_schedule(tuning: &Tuning, out: &mut dyn Write) -> io::Result<()> {
     let default = Tuning::default();
     let optional =
         |value: Option<String>, without: &str| value.unwrap_or_else(|| without.to_owned());
-    let lines = [
+    let mut lines = vec![
         (
             "threads",
             optional(tuning.threads.map(|number| number.to_string()), "one per core"),
@@ -150,11 +152,16 @@ fn write_schedule(tuning: &Tuning, out: &mut dyn Write) -> io::Result<()> {
             "eviction.mode",
             match tuning.eviction {
                 EvictionMode::Delete => "delete".to_owned(),
+                EvictionMode::BareDelete => "delete, without a condition that says why".to_owned(),
                 EvictionMode::Evict => "evict: disruption budgets may refuse".to_owned(),
             },
             tuning.eviction == default.eviction,
         ),
     ];
+    if tuning.fit_errors == FitErrors::PerNode {
+        let words = "the reason of a job without room goes through the nodes one by one";
+        lines.push(("fit errors", words.to_owned(), false));
+    }
     write_settings("Use of the machine", &lines, out)
 }
 
@@ -191,6 +198,33 @@ fn write_sharding(sharding: Option<&Sharding>, out: &mut dyn Write) -> io::Resul
     };
     let lines = [("mode", others.to_owned(), false), ("name", shard.to_string(), false)];
     write_settings("Shard of nodes", &lines, out)
+}
+
+/// Nothing where all there is is seen.
+fn write_view(view: &View, out: &mut dyn Write) -> io::Result<()> {
+    let View { pool, workers, queue_label, hierarchy } = view;
+    let mut lines = Vec::new();
+    if let Some(Pool { key, value }) = pool {
+        let whose = match &**value {
+            "" => format!("nodes, queues, PodGroups and pods without label {key}"),
+            _ => format!("nodes, queues, PodGroups and pods with label {key}={value}"),
+        };
+        lines.push(("pool", whose, false));
+    }
+    if let Some(WorkerLabels { cpu, gpu }) = workers {
+        let words = format!("nodes with label {gpu} for pods with GPUs, with {cpu} for others");
+        lines.push(("nodes", words, false));
+    }
+    if let Some(label) = queue_label {
+        lines.push(("queue of a pod", format!("its label {label}"), false));
+    }
+    if *hierarchy == Hierarchy::Flat {
+        lines.push(("queues", "KAI's that have a parent, side by side".to_owned(), false));
+    }
+    if lines.is_empty() {
+        return Ok(());
+    }
+    write_settings("What is ours", &lines, out)
 }
 
 /// Keys with their values, and whether each is the default.

@@ -5,6 +5,7 @@
 
 pub mod check_config;
 pub mod crds;
+pub mod foreign_flags;
 pub mod run;
 pub mod simulate;
 pub mod test;
@@ -13,11 +14,12 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use muster_core::policy::Registry;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::config::{self, ConfigErrors};
+use crate::run::FirstConfigError;
 use crate::sim::load::LoadErrors;
 use crate::sim::table::Ink;
 
@@ -87,6 +89,15 @@ pub enum CliError {
     Write(#[from] io::Error),
 }
 
+impl From<FirstConfigError> for CliError {
+    fn from(error: FirstConfigError) -> Self {
+        match error {
+            FirstConfigError::Config(errors) => Self::Config(errors),
+            FirstConfigError::Run(error) => Self::Run(error),
+        }
+    }
+}
+
 /// Reads the command line and runs it, with what this version has.
 pub fn main() -> ExitCode {
     main_with(config::registry())
@@ -98,7 +109,8 @@ pub fn main_with(registry: Registry) -> ExitCode {
         eprintln!("muster: {old_cpu}");
         return ExitCode::from(2);
     }
-    let cli = Cli::parse();
+    let args = foreign_flags::with_two_dashes(&Cli::command(), std::env::args_os());
+    let cli = Cli::parse_from(args);
     let mut out = BufWriter::new(io::stdout().lock());
     let result = carry_out(cli.command, registry, &mut out);
     let result = result.and_then(|outcome| Ok(out.flush().map(|()| outcome)?));

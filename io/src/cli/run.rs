@@ -10,13 +10,12 @@ use muster_core::config::duration::parse_ms;
 use muster_core::policy::Registry;
 use tracing_subscriber::EnvFilter;
 
+use super::foreign_flags::ForeignFlags;
 use super::{CliError, Outcome, Threads};
 use crate::config::sharding::{self, ShardingOverride};
-use crate::config::{ConfigErrors, DEFAULT_TEXT, text_of};
 use crate::http::Topics;
 use crate::kube::lease::Terms;
-use crate::kube::loop_event::NewConfig;
-use crate::run::{self, Options, Writes};
+use crate::run::{self, ConfigSource, Options, Writes};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,7 +23,8 @@ Examples:
   muster run --scheduler-conf /etc/muster/muster.conf --scheduler-name volcano
   muster run --dry-run --scheduler-name volcano     # what would Muster do in Volcano's place?
 
-Flags have the names Volcano's scheduler gives them where they mean the same.";
+Flags have the names Volcano's scheduler gives them where they mean the same. Flags of Volcano's and of
+KAI's Deployment are taken as they are.";
 
 /// Schedules a real cluster
 #[derive(Debug, Args)]
@@ -40,10 +40,15 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME", default_value = "muster", value_delimiter = ',',
           value_parser = clap::builder::NonEmptyStringValueParser::new())]
     scheduler_name: Vec<String>,
-    /// The configuration, in Volcano's file format; changes take effect while running [default:
-    /// built in]
+    /// The configuration, in Volcano's file format or in KAI's; changes take effect while running
+    /// [default: built in]
     #[arg(long, value_name = "FILE")]
     scheduler_conf: Option<PathBuf>,
+    /// Name of the `SchedulingShard` of KAI's that has the configuration; changes take effect while
+    /// running
+    #[arg(long, value_name = "NAME", conflicts_with = "scheduler_conf",
+          value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    scheduling_shard: Option<String>,
     /// Longest sleep between two cycles [default: schedule.period of the configuration, or 1s]
     #[arg(long, value_name = "TIME", value_parser = time)]
     schedule_period: Option<Duration>,
@@ -58,10 +63,12 @@ pub struct RunArgs {
     #[command(flatten)]
     sharding: ShardingArgs,
     /// Calls to the API server a second, at most
-    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, alias = "qps", value_name = "N", default_value_t = 2000,
+          value_parser = clap::value_parser!(u32).range(1..))]
     kube_api_qps: u32,
     /// Calls that may be made at once after a quiet time
-    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, alias = "burst", value_name = "N", default_value_t = 2000,
+          value_parser = clap::value_parser!(u32).range(1..))]
     kube_api_burst: u32,
     /// Calls waiting for their answer at the same time, at most
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..))]
@@ -81,7 +88,7 @@ pub struct RunArgs {
     #[command(flatten)]
     threads: Threads,
     #[command(flatten)]
-    idle: IdleArgs,
+    foreign: ForeignFlags,
 }
 
 #[derive(Debug, Args)]
@@ -161,54 +168,6 @@ impl ShardingArgs {
     }
 }
 
-/// Flags of Volcano's scheduler that mean nothing here, so that a Deployment need not be rewritten.
-#[derive(Debug, Args)]
-#[expect(clippy::option_option, reason = "a flag that is absent, bare, or has a value")]
-struct IdleArgs {
-    #[arg(long, hide = true, num_args = 0..=1)]
-    priority_class: Option<Option<String>>,
-    #[arg(long, hide = true, num_args = 0..=1)]
-    csi_storage: Option<Option<String>>,
-    #[arg(long, hide = true)]
-    node_worker_threads: Option<String>,
-    #[arg(long, hide = true)]
-    minimum_feasible_nodes: Option<String>,
-    #[arg(long, hide = true)]
-    minimum_percentage_nodes_to_find: Option<String>,
-    #[arg(long, hide = true)]
-    percentage_nodes_to_find: Option<String>,
-    #[arg(long, hide = true)]
-    resync_period: Option<String>,
-    #[arg(long, hide = true)]
-    resource_sync_timeout: Option<String>,
-    #[arg(long, hide = true, num_args = 0..=1)]
-    logtostderr: Option<Option<String>>,
-    #[arg(long, hide = true, num_args = 0..=1)]
-    cache_dumper: Option<Option<String>>,
-    #[arg(short = 'v', long = "v", hide = true)]
-    verbosity: Option<String>,
-}
-
-impl IdleArgs {
-    /// Names of those that were given.
-    fn given(&self) -> Vec<&'static str> {
-        let flags = [
-            ("--priority-class", self.priority_class.is_some()),
-            ("--csi-storage", self.csi_storage.is_some()),
-            ("--node-worker-threads", self.node_worker_threads.is_some()),
-            ("--minimum-feasible-nodes", self.minimum_feasible_nodes.is_some()),
-            ("--minimum-percentage-nodes-to-find", self.minimum_percentage_nodes_to_find.is_some()),
-            ("--percentage-nodes-to-find", self.percentage_nodes_to_find.is_some()),
-            ("--resync-period", self.resync_period.is_some()),
-            ("--resource-sync-timeout", self.resource_sync_timeout.is_some()),
-            ("--logtostderr", self.logtostderr.is_some()),
-            ("--cache-dumper", self.cache_dumper.is_some()),
-            ("-v", self.verbosity.is_some()),
-        ];
-        flags.into_iter().filter(|flag| flag.1).map(|flag| flag.0).collect()
-    }
-}
-
 /// How logs are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LogFormat {
@@ -236,14 +195,17 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// Runs until asked to stop.
 pub(super) fn run(args: &RunArgs, registry: Registry) -> Result<Outcome, CliError> {
-    let config = read_config(args, &registry)?;
     let options = options(args)?;
+    let config = run::first_config(&options, &registry)?;
     start_log(args)?;
-    for flag in args.idle.given() {
-        tracing::warn!(flag, "has no effect here");
+    for (flag, why) in &args.foreign.idle {
+        tracing::warn!(flag, why, "has no effect here");
     }
     for warning in config.parsed.warnings.iter().chain(&config.parsed.missing_load_source()) {
         tracing::warn!("configuration: {warning}");
+    }
+    if let Some(pool) = &config.parsed.config.view.pool {
+        tracing::info!(label = %pool.key, value = %pool.value, "our pool of nodes");
     }
     if args.dry_run {
         tracing::info!("a dry run: what is decided is logged, and nothing is written");
@@ -251,13 +213,6 @@ pub(super) fn run(args: &RunArgs, registry: Registry) -> Result<Outcome, CliErro
     let pool = args.threads.pool(config.parsed.config.tuning.threads)?;
     run::run(&options, registry, config, pool)?;
     Ok(Outcome::Done)
-}
-
-fn read_config(args: &RunArgs, registry: &Registry) -> Result<NewConfig, ConfigErrors> {
-    match &args.scheduler_conf {
-        None => run::read_config(registry, "built-in configuration", DEFAULT_TEXT),
-        Some(path) => run::read_config(registry, &path.display().to_string(), &text_of(path)?),
-    }
 }
 
 fn options(args: &RunArgs) -> Result<Options, CliError> {
@@ -268,7 +223,12 @@ fn options(args: &RunArgs) -> Result<Options, CliError> {
         kubeconfig: args.kubeconfig.clone(),
         master: args.master.clone(),
         scheduler_names: args.scheduler_name.clone(),
-        config_file: args.scheduler_conf.clone(),
+        config: match (&args.scheduler_conf, &args.scheduling_shard) {
+            (Some(path), _) => ConfigSource::File(path.clone()),
+            (None, Some(name)) => ConfigSource::Shard(name.clone()),
+            (None, None) => ConfigSource::BuiltIn,
+        },
+        params: args.foreign.params.clone(),
         sharding: args.sharding.over(),
         period: args.schedule_period,
         lease,

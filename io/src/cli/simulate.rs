@@ -11,6 +11,7 @@ use muster_core::policy::{Registry, SchedulerConfig};
 use super::{CliError, Outcome, Threads, stdout_ink};
 use crate::config::{self, ConfigErrors, Parsed};
 use crate::objects::Object;
+use crate::objects::translate::OwnerRule;
 use crate::sim::load::{load_one, load_variant};
 use crate::sim::run::Narration;
 use crate::sim::scenario::{Scenario, Variant};
@@ -91,6 +92,20 @@ fn topology_wish(object: &Object) -> Option<(&'static str, &'static str)> {
     }
 }
 
+/// Says so if the cluster has objects that the scheduler does not see.
+fn unseen(scenario: &Scenario, config: &SchedulerConfig) -> Option<String> {
+    let rule = OwnerRule::simulation().seeing(config.view.clone());
+    let mut unseen = scenario.objects.iter().filter(|object| !rule.sees(object));
+    let first = unseen.next()?;
+    let (kind, key) = (first.kind(), first.key());
+    Some(format!(
+        "{} of the objects are not seen, because they are not ours by their labels or their place in \
+         the tree of queues; the first is {kind} {}",
+        unseen.count() + 1,
+        kind.title(&key)
+    ))
+}
+
 /// Says so if the configuration names a source of loads: in a simulation objects say what they are.
 pub(super) fn unused_load_source(parsed: &Parsed) -> Option<String> {
     parsed.load_source.as_ref().map(|_| {
@@ -128,6 +143,7 @@ pub(super) fn run(
         scenario.warnings.push(why.to_owned());
     }
     scenario.warnings.extend(unheard_topology(&scenario, &config));
+    scenario.warnings.extend(unseen(&scenario, &config));
     let pool = args.threads.pool(config.tuning.threads)?;
 
     let narration = match args.output {

@@ -108,6 +108,9 @@ pub(super) fn value(
         (Kind::Duration, Value::Text(text)) if duration::parse_ms(text).is_some() => {
             Some(ArgumentValue::Text(text.clone()))
         }
+        (Kind::SignedDuration, Value::Text(text)) if duration::parse_ns(text).is_ok() => {
+            Some(ArgumentValue::Text(text.clone()))
+        }
         (Kind::TimeZone, Value::Text(text)) if time_zone::read(text).is_some() => {
             time_zone::read(text).map(|clock| ArgumentValue::TimeZone(text.clone(), clock))
         }
@@ -198,6 +201,7 @@ pub(super) fn expected(kind: ArgumentKind) -> String {
         Kind::Text => "a text".to_owned(),
         Kind::OneOf(choices) => choices.join(" or "),
         Kind::Duration => "a length of time such as \"500ms\" or \"1m30s\"".to_owned(),
+        Kind::SignedDuration => "a length of time such as \"30s\", \"0s\" or \"-1s\"".to_owned(),
         Kind::TimeZone => "a time zone such as \"Europe/Berlin\", \"+02:00\" or \"UTC\"".to_owned(),
         Kind::Amount => "a whole number or a quantity such as \"200Mi\"".to_owned(),
         Kind::List(_) => "a list".to_owned(),

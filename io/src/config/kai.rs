@@ -17,7 +17,7 @@ use super::tree::{Entry, Node, Value};
 use super::{arguments, nearest};
 
 /// Sections KAI's file has beside those of Volcano's.
-pub(super) const SECTIONS: [&str; 2] = ["queueDepthPerAction", "usageDBConfig"];
+pub(super) const SECTIONS: [&str; 3] = ["queueDepthPerAction", "usageDBConfig", "args"];
 
 /// How long after a pod was to be gone its room is still counted as room to come.
 pub(super) const STUCK_AFTER_MS: i64 = 120_000;
@@ -60,7 +60,8 @@ pub(super) fn dialect(root: &Node) -> Dialect {
     }
 }
 
-fn find<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
+/// The value of a key of a map.
+pub(super) fn find<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
     let Value::Map(entries) = &node.value else { return None };
     entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
 }
@@ -94,20 +95,17 @@ pub(super) fn default_actions() -> Vec<&'static ActionSpec> {
     KAI_ACTIONS.iter().collect()
 }
 
-/// The one tier of a file: what its tiers list, or KAI's own plugins, and what is always in force.
+/// The one tier of a file: what it lists, or KAI's own plugins, and what is always in force.
 pub(super) fn one_tier(
     registry: &Registry,
-    tiers: Vec<Vec<PluginConfig>>,
-    given: bool,
+    listed: Option<Vec<PluginConfig>>,
 ) -> Vec<Vec<PluginConfig>> {
     let plugin = |name: &str| {
         let (gates, arguments) = (Gates::default(), Arguments::default());
         registry.plugin(name).map(|spec| PluginConfig { spec, gates, arguments })
     };
-    let mut tier: Vec<PluginConfig> = tiers.into_iter().flatten().collect();
-    if !given {
-        tier = DEFAULT_PLUGINS.iter().filter_map(|name| plugin(name)).collect();
-    }
+    let own = || DEFAULT_PLUGINS.iter().filter_map(|name| plugin(name)).collect();
+    let mut tier = listed.unwrap_or_else(own);
     if tier.iter().all(|one| one.spec.name != ALWAYS) {
         tier.extend(plugin(ALWAYS));
     }

@@ -18,6 +18,8 @@ mod tree;
 mod reader;
 mod nearest;
 mod kai;
+pub mod params;
+mod shard;
 mod arguments;
 mod gang_aware;
 mod actions;
@@ -34,7 +36,7 @@ mod tests_docs;
 
 use std::path::Path;
 
-use muster_core::config::{Dialect, PipelineConfig, boolean, duration};
+use muster_core::config::{Dialect, PipelineConfig, Tuning, View, boolean, duration};
 use muster_core::policy::{Clock, Registry, SchedulerConfig};
 
 pub use self::error::{ConfigError, ConfigErrors, Hint, Problem};
@@ -45,6 +47,7 @@ pub use self::tree::Place;
 use crate::extender;
 
 use self::gang_aware::GangAware;
+use self::params::Params;
 use self::reader::{Field, Reader};
 use self::tree::{Node, Value};
 
@@ -101,15 +104,29 @@ pub fn registry() -> Registry {
 /// Reads a configuration that may name what the registry has. `source_name` is the file's name for
 /// messages.
 pub fn parse(registry: &Registry, source_name: &str, text: &str) -> Result<Parsed, ConfigErrors> {
+    parse_with(registry, &Params::default(), source_name, text)
+}
+
+/// The same with parameters that count before those the text has.
+pub fn parse_with(
+    registry: &Registry,
+    params: &Params,
+    source_name: &str,
+    text: &str,
+) -> Result<Parsed, ConfigErrors> {
     let root = tree::read(text).map_err(|error| syntax_errors(source_name, &error))?;
-    if let Some((at, kind)) = object_kind(&root) {
+    let is_shard = shard::is_shard(&root);
+    if let Some((at, kind)) = object_kind(&root).filter(|_| !is_shard) {
         let problem = Problem::KubernetesObject { kind: kind.to_owned() };
         return Err(whole_file(source_name.to_owned(), at, problem));
     }
-    let registry = &registry.speaking(kai::dialect(&root));
+    let dialect = if is_shard { Dialect::Kai } else { kai::dialect(&root) };
+    let registry = &registry.speaking(dialect);
     let mut reader = Reader::new(source_name, registry);
-    let read = read_document(&mut reader, &root);
-    let ((config, load_source), mut warnings) = reader.finish(read)?;
+    let read =
+        if is_shard { read_shard(&mut reader, &root) } else { read_document(&mut reader, &root) };
+    let ((mut config, load_source, own), mut warnings) = reader.finish(read)?;
+    warnings.extend(params.over(&own).apply(&mut config));
     warnings.extend(advice::warnings(&config));
     warnings.extend(metrics::warnings(&config, load_source.as_ref()));
     Ok(Parsed { config, load_source, warnings })
@@ -145,7 +162,31 @@ fn object_kind(root: &Node) -> Option<(Place, &str)> {
     Some((kind.key_at, name))
 }
 
-fn read_document(reader: &mut Reader<'_>, root: &Node) -> (SchedulerConfig, Option<LoadSource>) {
+/// What a text says: the configuration, where the load of nodes is read, and parameters.
+type Read = (SchedulerConfig, Option<LoadSource>, Params);
+
+fn read_shard(reader: &mut Reader<'_>, root: &Node) -> Read {
+    let shard::Resolved { actions, plugins, params } = shard::read(reader, root);
+    let config = SchedulerConfig {
+        actions,
+        tiers: kai::one_tier(reader.registry, Some(plugins)),
+        tuning: Tuning::default(),
+        pipeline: of_dialect(PipelineConfig::default(), Dialect::Kai),
+        sharding: None,
+        view: View::default(),
+        clock: Clock::default(),
+        dialect: Dialect::Kai,
+    };
+    (config, None, params)
+}
+
+/// How reservations are kept where a file of that dialect says nothing of pods that are stuck.
+fn of_dialect(pipeline: PipelineConfig, dialect: Dialect) -> PipelineConfig {
+    let stuck_after_ms = (dialect == Dialect::Kai).then_some(kai::STUCK_AFTER_MS);
+    PipelineConfig { stuck_after_ms, ..pipeline }
+}
+
+fn read_document(reader: &mut Reader<'_>, root: &Node) -> Read {
     let entries = reader.map(root, Field::Root);
     let find = |name: &'static str| {
         entries
@@ -192,16 +233,21 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> (SchedulerConfig, Opti
     let pipeline = find("pipeline")
         .map(|(node, field)| pipeline::read(reader, node, field))
         .unwrap_or_default();
-    let stuck_after_ms = (dialect == Dialect::Kai).then_some(kai::STUCK_AFTER_MS);
-    let pipeline = PipelineConfig { stuck_after_ms, ..pipeline };
+    let pipeline = of_dialect(pipeline, dialect);
+    let params =
+        find("args").map(|(node, field)| params::read(reader, node, field)).unwrap_or_default();
     let sharding = find("sharding").and_then(|(node, field)| sharding::read(reader, node, field));
     let tiers = match dialect {
         Dialect::Volcano => tiers,
-        Dialect::Kai => kai::one_tier(reader.registry, tiers, find("tiers").is_some()),
+        Dialect::Kai => {
+            let given = find("tiers").map(|_| tiers.into_iter().flatten().collect());
+            kai::one_tier(reader.registry, given)
+        }
     };
-    let clock = Clock::default();
-    let config = SchedulerConfig { actions, tiers, tuning, pipeline, sharding, clock, dialect };
-    (config, load_source)
+    let (view, clock) = (View::default(), Clock::default());
+    let config =
+        SchedulerConfig { actions, tiers, tuning, pipeline, sharding, view, clock, dialect };
+    (config, load_source, params)
 }
 
 fn syntax_errors(source_name: &str, error: &serde_saphyr::Error) -> ConfigErrors {

@@ -1,7 +1,7 @@
 //! The format from the outside: what is taken, what is refused and in which words.
 
 use muster_core::config::{
-    ArgumentValue, EvictionMode, Gate, Persistence, PipelineConfig, Tuning, Upkeep,
+    ArgumentValue, EvictionMode, FitErrors, Gate, Persistence, PipelineConfig, Tuning, Upkeep,
 };
 use muster_core::policy::{PluginConfig, Support};
 use proptest::prelude::*;
@@ -95,6 +95,7 @@ fn every_kind_of_argument_and_every_section_is_taken() {
             jobs_per_queue: Some(100),
             period_ms: 90_000,
             eviction: EvictionMode::Evict,
+            fit_errors: FitErrors::Counted,
             upkeep: Upkeep::Mend,
         }
     );

@@ -3,6 +3,7 @@
 use muster_core::config::{ArgumentKind, ArgumentSpec, Dialect};
 use muster_core::policy::Registry;
 
+use super::params::{PARAMS, Role};
 use super::tests::parse;
 use super::{DEFAULT_TEXT, arguments, flags, registry};
 use crate::cli::check_config;
@@ -61,6 +62,31 @@ fn every_argument_and_every_switch_has_its_row() {
 #[test]
 fn every_argument_of_kai_s_file_has_its_row() {
     every_row_stands(&Registry::standard().speaking(Dialect::Kai), KAI_PAGE);
+}
+
+#[test]
+fn every_parameter_of_kai_s_scheduler_has_its_row() {
+    for param in PARAMS {
+        let default =
+            if param.default.is_empty() { "empty".into() } else { format!("`{}`", param.default) };
+        let row = match param.role {
+            Role::Sets(help) => format!("| `{}` | {default} | {help} |", param.name),
+            Role::Idle(why) => format!("| `{}` | {why} |", param.name),
+            Role::Process(_) => format!("`{}`", param.name),
+        };
+        assert!(KAI_PAGE.contains(&row), "the page lacks the row\n{row}");
+    }
+}
+
+#[test]
+fn the_files_of_kai_s_that_are_shown_are_valid() {
+    let blocks: Vec<_> = KAI_PAGE.split("```yaml\n").skip(1).collect();
+    assert_eq!(blocks.len(), 3);
+    for block in blocks {
+        let text = &block[..block.find("```").expect("the block ends")];
+        let parsed = parse("example", text).unwrap_or_else(|errors| panic!("{errors}"));
+        assert_eq!(parsed.config.dialect, Dialect::Kai);
+    }
 }
 
 /// Compares a page with what its files may name.

@@ -107,7 +107,7 @@ fn read_plugin(
 }
 
 /// Has the plugin itself say what is wrong with its arguments.
-fn check_arguments(
+pub(super) fn check_arguments(
     reader: &mut Reader<'_>,
     given: &Entry,
     field: Field<'_>,

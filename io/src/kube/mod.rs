@@ -5,8 +5,9 @@
 //! [`lease`], the leader election, says whether this process may.
 
 pub mod loop_event;
-mod raw;
+pub(crate) mod raw;
 mod served;
+mod pool_roll;
 pub(crate) mod status_cache;
 pub(crate) mod namesakes;
 pub mod watch;

@@ -16,7 +16,7 @@ use crate::objects::ObjectKind;
 
 /// An object as it came.
 #[derive(Clone, Debug)]
-pub(super) struct Raw {
+pub(crate) struct Raw {
     /// Only the resource version is filled.
     meta: ObjectMeta,
     name: String,
@@ -60,13 +60,13 @@ impl Raw {
     }
 
     /// The whole of it.
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         self.text.get()
     }
 }
 
 /// How the API server calls a kind in that version.
-pub(super) fn api_resource(kind: ObjectKind, version: &str) -> ApiResource {
+pub(crate) fn api_resource(kind: ObjectKind, version: &str) -> ApiResource {
     let (group, version) = (kind.group().to_owned(), version.to_owned());
     let api_version = if group.is_empty() { version.clone() } else { format!("{group}/{version}") };
     let (kind, plural) = (kind.name().to_owned(), kind.plural().to_owned());

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use futures::StreamExt;
 use hashbrown::{HashMap, HashSet};
 use jiff::Timestamp;
+use kube::core::ApiResource;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
 use muster_core::delta::ClusterDelta;
@@ -88,7 +89,8 @@ struct Watch {
     missed: bool,
     /// Was it said that the watch broke, and has it brought nothing since?
     broken: bool,
-    /// Objects to be told again because their namesakes have gone; none where the kind has no namesake.
+    /// Objects to be told again: their namesakes have gone, or pods have moved with their PodGroups. None
+    /// where neither can be.
     again: Option<UnboundedReceiver<ObjectKey>>,
     /// What objects asked for in vain, each said once.
     said: HashSet<String, FxBuildHasher>,
@@ -114,11 +116,13 @@ impl Watch {
     async fn run(mut self) {
         if self.kind.namesake().is_some() {
             self.again = Some(self.source.namesakes.listen(self.kind).await);
+        } else if self.kind == ObjectKind::Pod {
+            self.again = self.source.statuses.moved();
         }
         while self.watch().await.is_ok() {}
     }
 
-    /// Waits until objects have to be told again; for ever, if the kind has no namesake.
+    /// Waits until objects have to be told again; for ever, where none ever has.
     async fn asked_again(again: &mut Option<UnboundedReceiver<ObjectKey>>) -> Vec<ObjectKey> {
         let mut keys = Vec::new();
         match again {
@@ -143,7 +147,14 @@ impl Watch {
             let event = tokio::select! {
                 event = events.next() => event,
                 keys = Self::asked_again(&mut self.again) => {
-                    self.forget_versions(&keys);
+                    let unread = match self.kind {
+                        ObjectKind::Pod => self.read_again(&resource, keys).await?,
+                        _ => keys,
+                    };
+                    if unread.is_empty() {
+                        continue;
+                    }
+                    self.forget_versions(&unread);
                     return Ok(());
                 }
             };
@@ -180,6 +191,30 @@ impl Watch {
                 }
             }
         }
+    }
+
+    /// Reads some objects one by one and tells of them: of all the pods there are, a few have moved. Gives
+    /// back those that could not be read.
+    async fn read_again(
+        &mut self,
+        resource: &ApiResource,
+        keys: Vec<ObjectKey>,
+    ) -> Result<Vec<ObjectKey>, Closed> {
+        let mut unread = Vec::new();
+        for key in keys {
+            let client = self.source.client.clone();
+            let api: Api<Raw> = Api::namespaced_with(client, &key.namespace, resource);
+            match api.get_opt(&key.name).await {
+                Ok(Some(raw)) => self.tell(key, &raw).await?,
+                // The watch says so itself.
+                Ok(None) => {}
+                Err(error) => {
+                    debug!(%key, error = with_causes(&error), "a pod could not be read");
+                    unread.push(key);
+                }
+            }
+        }
+        Ok(unread)
     }
 
     /// Lets the next list tell of these objects, whether or not they have changed.
@@ -237,8 +272,14 @@ impl Watch {
     /// Tells what is now known of an object.
     async fn tell(&mut self, key: ObjectKey, raw: &Raw) -> Result<(), Closed> {
         let delta = match self.decode(&key, raw) {
+            Ok(object) if !self.source.owner.sees(&object) => {
+                return self.tell_elsewhere(&key).await;
+            }
             Ok(object) => {
                 self.source.statuses.note(&key, &object);
+                if self.kind == ObjectKind::Pod && self.source.statuses.is_elsewhere(&key) {
+                    return self.hide(&key).await;
+                }
                 self.say_unsupported(&key, &object);
                 translate(&object, &self.source.owner).unwrap_or_else(|error| {
                     warn!(%error, "set aside");
@@ -279,9 +320,29 @@ impl Watch {
         }
     }
 
+    /// A pod that waits for others: gone, if it was there for us.
+    async fn hide(&mut self, key: &ObjectKey) -> Result<(), Closed> {
+        match self.known.remove(key) {
+            Some(_) => self.send(gone(self.kind, key)).await,
+            None => Ok(()),
+        }
+    }
+
+    /// An object that is there for others: gone, if it was there for us.
+    async fn tell_elsewhere(&mut self, key: &ObjectKey) -> Result<(), Closed> {
+        if self.known.contains_key(key) {
+            self.tell_gone(key).await?;
+        }
+        self.source.statuses.note_elsewhere(self.kind, key);
+        Ok(())
+    }
+
     async fn tell_gone(&mut self, key: &ObjectKey) -> Result<(), Closed> {
-        self.known.remove(key);
         self.source.statuses.forget(self.kind, key);
+        if self.known.remove(key).is_none() {
+            // It never was there for us.
+            return Ok(());
+        }
         let namesakes = Arc::clone(&self.source.namesakes);
         let mut shared = namesakes.lock(self.kind).await;
         if shared.as_mut().is_some_and(|shared| shared.leave(self.kind, key)) {

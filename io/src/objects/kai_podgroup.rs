@@ -1,12 +1,13 @@
 //! KAI's PodGroup (`scheduling.run.ai/v2alpha2`).
 
-use muster_core::delta::{ClusterDelta, GroupTree, LevelWish, ObjectRef, PodGroupFacts};
+use muster_core::delta::{ClusterDelta, GroupTree, LevelWish, ObjectRef, PodGroupFacts, Tries};
 use muster_core::ids::{Name, ObjectKey, TimeMs};
-use muster_core::status::GroupReport;
+use muster_core::status::{GroupReport, SaidIn};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Metadata;
 use super::translate::{About, OwnerRule, Translate, TranslateError, group_tree};
+use super::{KaiPodGroupStatus, Metadata};
 
 /// A gang of KAI's.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -16,6 +17,8 @@ pub struct KaiPodGroup {
     pub metadata: Metadata,
     /// What it asks for.
     pub spec: KaiPodGroupSpec,
+    /// What schedulers said of it.
+    pub status: KaiPodGroupStatus,
     /// What its annotations tell of its past; filled by the reader, which alone knows the epoch of
     /// its clock.
     #[serde(skip)]
@@ -24,7 +27,7 @@ pub struct KaiPodGroup {
 
 /// What the gang asks for.
 // Counts are signed so that a negative one is refused by name and not by its number format.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct KaiPodGroupSpec {
     /// Fewest pods worth running, where there are no sub-groups; absent is 1.
@@ -37,9 +40,9 @@ pub struct KaiPodGroupSpec {
     pub priority_class_name: String,
     /// `preemptible` or `non-preemptible`; empty goes by the priority.
     pub preemptibility: String,
-    /// May its pods say that they cannot be scheduled? Absent is yes.
+    /// Does the status of its pods say that they cannot be scheduled? Absent is yes; events say it anyway.
     pub mark_unschedulable: Option<bool>,
-    /// After how many vain cycles it is left alone; -1 is never.
+    /// After how many vain cycles in one node pool it is left alone: 1, or -1 for never; absent is -1.
     pub scheduling_backoff: Option<i64>,
     /// Within which levels of a topology its pods go.
     pub topology_constraint: Option<TopologyConstraint>,
@@ -52,7 +55,7 @@ pub struct KaiPodGroupSpec {
 }
 
 /// Within which levels of a topology pods go.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TopologyConstraint {
     /// Name of the topology.
@@ -64,7 +67,7 @@ pub struct TopologyConstraint {
 }
 
 /// A gang within the gang, or a set of those.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct KaiSubGroup {
     /// Its name.
@@ -91,9 +94,22 @@ pub struct GroupPast {
     pub last_eviction_ms: Option<i64>,
 }
 
-const LAST_START: &str = "kai.scheduler/last-start-timestamp";
-const STALE_SINCE: &str = "kai.scheduler/stale-podgroup-timestamp";
-const LAST_EVICTION: &str = "kai.scheduler/last-eviction-timestamp";
+/// Annotation: when the minimum last started.
+pub(crate) const LAST_START: &str = "kai.scheduler/last-start-timestamp";
+/// Annotation: since when the gang has run without its minimum.
+pub(crate) const STALE_SINCE: &str = "kai.scheduler/stale-podgroup-timestamp";
+/// Annotation: when a pod was last evicted.
+pub(crate) const LAST_EVICTION: &str = "kai.scheduler/last-eviction-timestamp";
+
+/// Label with the node pool a gang is to run in.
+const NODE_POOL: &str = "kai.scheduler/node-pool";
+/// The node pool of a gang without the label.
+const DEFAULT_POOL: &str = "default";
+
+/// `schedulingBackoff` of a gang that is tried again and again.
+const ALWAYS: i64 = -1;
+/// `schedulingBackoff` of a gang that is tried once in a node pool.
+const ONCE: i64 = 1;
 
 /// Fewest pods of a PodGroup that does not say.
 const MIN_MEMBER: u32 = 1;
@@ -107,6 +123,11 @@ impl KaiPodGroup {
             stale_since_ms: time(STALE_SINCE),
             last_eviction_ms: time(LAST_EVICTION),
         };
+    }
+
+    /// The node pool it is to run in.
+    pub(crate) fn pool(&self) -> Name {
+        self.metadata.labels.get(NODE_POOL).map_or(DEFAULT_POOL, String::as_str).into()
     }
 
     /// The tree of its sub-groups and the terms of its own.
@@ -128,6 +149,16 @@ impl KaiPodGroup {
             last_start: self.past.last_start_ms.map(TimeMs),
             stale_since: self.past.stale_since_ms.map(TimeMs),
             last_eviction: self.past.last_eviction_ms.map(TimeMs),
+            pool: self.pool(),
+            pods_say: match spec.mark_unschedulable {
+                Some(false) => SaidIn::EventAlone,
+                _ => SaidIn::Status,
+            },
+            tries: match spec.scheduling_backoff {
+                Some(ONCE) => Tries::One,
+                _ => Tries::Many,
+            },
+            failed_in: self.status.newest_pool().map(Into::into),
         })
     }
 }
@@ -176,13 +207,8 @@ impl Translate for KaiPodGroup {
     fn unsupported(&self) -> Vec<String> {
         let spec = &self.spec;
         let mut found = Vec::new();
-        if spec.mark_unschedulable == Some(false) {
-            found.push(
-                "has markUnschedulable false; its pods say why they wait all the same".into(),
-            );
-        }
-        if spec.scheduling_backoff.is_some_and(|cycles| cycles != -1) {
-            found.push("has a schedulingBackoff; it is tried again in any case".into());
+        if spec.scheduling_backoff.is_some_and(|cycles| ![ALWAYS, ONCE].contains(&cycles)) {
+            found.push("has a schedulingBackoff other than 1 and -1, which counts as -1".into());
         }
         if spec.preemption_delay.as_ref().is_some_and(|text| text.starts_with('-')) {
             found.push("has a preemptionDelay below 0s, which counts as none".into());

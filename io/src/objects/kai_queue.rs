@@ -1,11 +1,13 @@
 //! KAI's Queue (`scheduling.run.ai/v2`).
 
+use muster_core::config::Hierarchy;
 use muster_core::delta::{
     ClusterDelta, NodeGroupFacts, ObjectRef, OverQuotaTerms, OverQuotaWeights, QueueFacts,
 };
 use muster_core::ids::ObjectKey;
 use muster_core::resource::{Quantity, ResourceList};
 use muster_core::status::QueueState;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::translate::{About, OwnerRule, Translate, TranslateError};
@@ -22,9 +24,11 @@ pub struct KaiQueue {
 }
 
 /// What the queue may use.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct KaiQueueSpec {
+    /// What people call it; empty is its name.
+    pub display_name: String,
     /// Queue above it; empty is none.
     pub parent_queue: String,
     /// Higher is served first; absent is 100.
@@ -38,7 +42,7 @@ pub struct KaiQueueSpec {
 }
 
 /// The resources KAI's queues share.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct KaiQueueResources {
     /// In thousandths of a core.
@@ -50,14 +54,17 @@ pub struct KaiQueueResources {
 }
 
 /// What the queue may use of one resource; a number that is absent is 0.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct KaiQueueResource {
     /// Its due; -1 is without end.
+    #[schemars(with = "Option<f64>")]
     pub quota: Option<Scalar>,
     /// Its part of what is beyond quotas.
+    #[schemars(with = "Option<f64>")]
     pub over_quota_weight: Option<Scalar>,
     /// Its hard limit; -1 is without end.
+    #[schemars(with = "Option<f64>")]
     pub limit: Option<Scalar>,
 }
 
@@ -72,7 +79,7 @@ impl Translate for KaiQueue {
         ObjectRef::Queue(key.name)
     }
 
-    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+    fn delta(&self, about: &About<'_>, owner: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
         let spec = &self.spec;
         let parent = about.optional_name("spec.parentQueue", &spec.parent_queue)?;
         if parent.as_deref() == Some(self.metadata.name.as_str()) {
@@ -88,7 +95,8 @@ impl Translate for KaiQueue {
             name: about.name(),
             uid: about.uid(),
             created: about.created(),
-            parent: parent.filter(|parent| &**parent != ROOT),
+            parent: parent
+                .filter(|parent| &**parent != ROOT && owner.view().hierarchy == Hierarchy::Full),
             weight: 1,
             priority: spec.priority.unwrap_or(PRIORITY),
             capability: Some(resources.amounts(about, Bound::Limit)?),

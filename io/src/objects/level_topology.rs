@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use muster_core::delta::{ClusterDelta, ObjectRef, TopologyFacts, TopologyLevel};
 use muster_core::ids::{Name, ObjectKey};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Metadata;
@@ -20,7 +21,7 @@ pub struct LevelTopology {
 }
 
 /// The levels of the topology.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LevelTopologySpec {
     /// Widest first.
@@ -28,7 +29,7 @@ pub struct LevelTopologySpec {
 }
 
 /// A level of the topology.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeLabelLevel {
     /// Label whose values tell the domains of the level apart.

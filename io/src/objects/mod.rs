@@ -69,6 +69,7 @@ mod interpod;
 mod podgroup;
 mod queue;
 mod kai_podgroup;
+mod kai_group_status;
 mod kai_queue;
 mod level_topology;
 mod quota;
@@ -89,7 +90,9 @@ pub use interpod::{
 };
 pub use json::DecodeError;
 pub(crate) use json::drop_nulls;
+pub use kai_group_status::{KaiPodGroupStatus, SchedulingCondition, UnschedulableReason};
 pub use kai_podgroup::{GroupPast, KaiPodGroup, KaiPodGroupSpec, KaiSubGroup, TopologyConstraint};
+pub(crate) use kai_podgroup::{LAST_EVICTION, LAST_START, STALE_SINCE};
 pub use kai_queue::{KaiQueue, KaiQueueResource, KaiQueueResources, KaiQueueSpec};
 pub use kind::{ObjectKind, Presence, Scope};
 pub use level_topology::{LevelTopology, LevelTopologySpec, NodeLabelLevel};

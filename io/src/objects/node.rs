@@ -5,7 +5,7 @@ use muster_core::ids::ObjectKey;
 use muster_core::resource::Quantity;
 use serde::Deserialize;
 
-use super::translate::{About, OwnerRule, Translate, TranslateError, images, pairs};
+use super::translate::{About, OwnerRule, Translate, TranslateError, hide_gpus, images, pairs};
 use super::{Metadata, ResourceMap};
 
 /// A node.
@@ -69,12 +69,13 @@ impl Translate for Node {
         ObjectRef::Node(key.name)
     }
 
-    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
-        let allocatable = match &self.status.allocatable {
+    fn delta(&self, about: &About<'_>, owner: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+        let mut allocatable = match &self.status.allocatable {
             Some(allocatable) => about.resources(allocatable, "status.allocatable")?,
             // As the API server fills it in.
             None => about.resources(&self.status.capacity, "status.capacity")?,
         };
+        hide_gpus(owner.view(), &self.metadata, &mut allocatable);
         let taints = self.spec.taints.iter().enumerate().map(|(at, taint)| {
             let field = || format!("spec.taints[{at}]");
             if taint.key.is_empty() {

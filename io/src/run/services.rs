@@ -15,8 +15,8 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tracing::{error, info, warn};
 
+use super::config_source::{self, Listener, Reading};
 use super::liveness::Liveness;
-use super::reload::{self, ConfigFile};
 use super::{Options, RunError};
 use crate::config::LoadSource;
 use crate::http::{self, Answers};
@@ -38,6 +38,7 @@ const EVENTS_MAX: usize = 65_536;
 /// What runs beside the loop.
 pub(super) struct Services {
     pub(super) metrics: Arc<Metrics>,
+    pub(super) statuses: Arc<StatusCache>,
     pub(super) liveness: Liveness,
     pub(super) api: Arc<ApiCalls>,
     pub(super) dispatcher: Dispatcher,
@@ -59,20 +60,26 @@ impl Services {
     ) -> Result<(Self, Receiver<LoopEvent>), RunError> {
         let client = client(options).await?;
         let (to_loop, inbox) = channel(EVENTS_MAX);
-        let (metrics, statuses) = (Arc::new(Metrics::new()), Arc::new(StatusCache::default()));
+        let view = &config.parsed.config.view;
+        let metrics = Arc::new(Metrics::new());
+        let statuses = Arc::new(StatusCache::new(view.pool.clone()));
         let liveness = Liveness::new(ObjectKind::watched());
         metrics.config(config.hash);
+        metrics.speak(config.parsed.config.dialect);
         let mut tasks = JoinSet::new();
         listen(options, &metrics, &liveness, &mut tasks).await?;
         stop_on_signals(&mut tasks, &to_loop)?;
-        if let Some(path) = &options.config_file {
-            let file = ConfigFile { path: path.clone(), registry };
-            let looking = reload::look(file, config.hash, to_loop.clone(), metrics.clone());
-            tasks.spawn(looking);
-        }
+        let listener = Listener {
+            reading: Reading { registry, params: options.params.clone() },
+            to_loop: to_loop.clone(),
+            metrics: metrics.clone(),
+            seen: config.hash,
+        };
+        tasks.spawn(config_source::follow(options.config.clone(), client.clone(), listener));
+        let owner = OwnerRule::named(options.scheduler_names.iter().map(String::as_str));
         let source = watches::Source {
             client: client.clone(),
-            owner: OwnerRule::named(options.scheduler_names.iter().map(String::as_str)),
+            owner: owner.seeing(view.clone()),
             to_loop: to_loop.clone(),
             statuses: statuses.clone(),
             namesakes: Arc::default(),
@@ -92,7 +99,7 @@ impl Services {
         let parts = ApiCallsParts {
             client: client.clone(),
             gate: gate.clone(),
-            statuses,
+            statuses: statuses.clone(),
             metrics: metrics.clone(),
             events,
             to_loop: to_loop.clone(),
@@ -109,6 +116,7 @@ impl Services {
             .map(|terms| tokio::spawn(Candidate::new(client, terms, gate, to_loop).run(stopped)));
         let services = Self {
             metrics,
+            statuses,
             liveness,
             api,
             dispatcher,
@@ -152,7 +160,8 @@ impl Services {
     }
 }
 
-async fn client(options: &Options) -> Result<Client, RunError> {
+/// The way to the cluster.
+pub(super) async fn client(options: &Options) -> Result<Client, RunError> {
     let fail = |error: &dyn std::fmt::Display| RunError::Cluster(error.to_string());
     let master = options.master.as_deref().map(address).transpose()?;
     let mut config = match &options.kubeconfig {

@@ -51,7 +51,7 @@ fn group(cluster: &Cluster, key: &ObjectKey, why: String) -> Option<JobView> {
 /// A pod without PodGroup is a job; one of a gang only makes its gang incomplete.
 fn lone_pod(cluster: &Cluster, key: &ObjectKey, why: String) -> Option<JobView> {
     let pod = cluster.pod(key).filter(|pod| job_of(key, pod) == *key)?;
-    let queue = queue_of(&pod.metadata).unwrap_or(DEFAULT_QUEUE);
+    let queue = queue_of(&pod.metadata, cluster.view()).unwrap_or(DEFAULT_QUEUE);
     Some(view(key, queue.into(), 1, 1, why))
 }
 

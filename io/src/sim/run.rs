@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
             scenario,
             config,
             pool,
-            cluster: Cluster::new(scenario),
+            cluster: Cluster::new(scenario).seen_by(config.view.clone()),
             scheduler: Scheduler::new(config, Arc::clone(pool)),
             books: Books::default(),
             domains: DomainIndex::default(),

@@ -11,7 +11,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use kube::api::{ListParams, PostParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::plane::PodGroupDefinition;
 use crate::source::{files, read};
@@ -82,6 +82,12 @@ pub(super) fn definitions_in(folder: &Path) -> Vec<CustomResourceDefinition> {
     let text =
         |path: &Path| fs::read_to_string(path).unwrap_or_else(|error| unreadable(path, &error));
     paths.iter().map(|path| parsed(path, &text(path))).collect()
+}
+
+/// A definition that is at hand.
+pub(super) fn typed(definition: &Value) -> CustomResourceDefinition {
+    let typed = serde_json::from_value(definition.clone());
+    typed.unwrap_or_else(|error| panic!("{definition} is no definition: {error}"))
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> ! {

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kube::{Client, Config};
+use serde_json::Value;
 
 use super::access::{self, Access, User};
 use super::keeper::{Keeper, Server};
@@ -18,6 +19,7 @@ pub struct Options {
     pub(super) api_server_flags: Vec<String>,
     pub(super) pod_group: PodGroupDefinition,
     pub(super) definitions: Vec<PathBuf>,
+    pub(super) further: Vec<Value>,
 }
 
 /// Whose definition of PodGroup is installed.
@@ -49,6 +51,13 @@ impl Options {
     #[must_use]
     pub fn definitions(mut self, folder: PathBuf) -> Self {
         self.definitions.push(folder);
+        self
+    }
+
+    /// These definitions beside the others.
+    #[must_use]
+    pub fn further(mut self, definitions: impl IntoIterator<Item = Value>) -> Self {
+        self.further.extend(definitions);
         self
     }
 
@@ -86,6 +95,7 @@ impl ControlPlane {
         if definitions.is_empty() {
             definitions = crds::definitions(options.pod_group);
         }
+        definitions.extend(options.further.iter().map(crds::typed));
         crds::install(started.client(User::Admin).await, &definitions).await;
         Ok(started)
     }

@@ -67,9 +67,14 @@ impl<'a> Space<'a> {
 
     /// Makes nodes `n0`, `n1`, … of the test's own, ready and of that size.
     pub async fn create_nodes(&self, count: usize, allocatable: Value) {
+        self.create_nodes_named("n", count, allocatable).await;
+    }
+
+    /// The same with another word before the number.
+    pub async fn create_nodes_named(&self, word: &str, count: usize, allocatable: Value) {
         let nodes: Api<Node> = Api::all(self.client());
         for at in 0..count {
-            let name = self.own(&format!("n{at}"));
+            let name = self.own(&format!("{word}{at}"));
             let labels = json!({TEST_LABEL: self.name, "kubernetes.io/hostname": name});
             let node = json!({
                 "metadata": {"name": name, "labels": labels},

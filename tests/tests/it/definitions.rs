@@ -5,6 +5,7 @@ use std::path::Path;
 
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams, PostParams, WatchParams};
 use muster::crds::definitions;
+use muster_core::config::Dialect;
 use muster_tests::control_plane::{Space, api_of, with_shared};
 use muster_tests::source::{files, read};
 use serde_json::{Value, json};
@@ -16,8 +17,8 @@ const TOPOLOGY: &str = "topology.volcano.sh/v1alpha1";
 fn the_chart_has_the_definitions_our_types_give() {
     let folder = Path::new("deploy/chart/crds");
     let files: Vec<_> = files(&["yaml"]).filter(|path| path.starts_with(folder)).collect();
-    assert_eq!(files.len(), definitions().len());
-    for definition in definitions() {
+    assert_eq!(files.len(), definitions(Dialect::Volcano).len());
+    for definition in definitions(Dialect::Volcano) {
         let path = folder.join(format!("{}.yaml", definition.plural));
         assert!(
             read(&path) == definition.yaml(),

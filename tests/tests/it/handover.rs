@@ -38,7 +38,11 @@ fn decided(outcome: CycleOutcome) -> Vec<Intent> {
     let told = |intent: &Intent| {
         matches!(
             intent,
-            Intent::QueueStatus { .. } | Intent::Unscheduled { .. } | Intent::GroupStatus { .. }
+            Intent::QueueStatus { .. }
+                | Intent::Unscheduled { .. }
+                | Intent::GroupStatus { .. }
+                | Intent::GroupPast { .. }
+                | Intent::GroupWait { .. }
         )
     };
     outcome.intents.into_iter().filter(|intent| !told(intent)).collect()

@@ -33,6 +33,7 @@ mod limits;
 mod cycles;
 mod handover;
 mod status;
+mod kai_status;
 
 // The program on a real API server.
 mod control_plane;
@@ -40,10 +41,12 @@ mod kubelets;
 mod definitions;
 mod chart;
 mod cluster_gangs;
+mod cluster_kai;
 mod cluster_dry_run;
 mod cluster_evictions;
 mod cluster_faults;
 mod cluster_late_answers;
+mod cluster_pools;
 mod cluster_versions;
 
 /// The command line of `muster`, as a program to be started.

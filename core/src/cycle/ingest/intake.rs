@@ -20,7 +20,7 @@ use crate::policy::Policies;
 use crate::resource::ResourceVec;
 use crate::world::{
     Catalog, Cluster, Directory, JobKey, JobSpec, Names, NodeRules, NodeTaint, PodSets, QueueSpec,
-    Quotas, SetAside, Shards, Symbols, priority_without_class,
+    Quotas, SetAside, Shards, Symbols, ToldGang, priority_without_class,
 };
 
 /// Everything the second pass reads and writes.
@@ -225,14 +225,18 @@ impl Intake<'_, '_> {
         let priority = priority.unwrap_or_else(|| priority_without_class(facts.tree.as_deref()));
         let queue = self.queue_named(facts.queue.as_ref());
         self.move_job(job, queue);
+        let decided = self.cluster.job(job).spec.tree.as_ref().map(|tree| tree.times());
         self.regroup(job, Grouping::of(facts));
         let others_decide = *self.role == Leadership::Follows;
         let Ok(mut item) = self.cluster.jobs.get_mut(job) else { return };
         if !item.identity.present || item.identity.uid != facts.uid || others_decide {
             // Seen for the first time, made anew, or written by the one that leads: what the object
-            // says of its phase is all there is.
+            // says of its phase and of its past is all there is.
             item.spec.phase = facts.phase.unwrap_or_default();
             item.identity.announced = facts.phase.map(|phase| (phase, facts.report.clone()));
+            item.identity.told = ToldGang::read(facts.tree.as_deref());
+        } else if let (Some(tree), Some(decided)) = (&mut item.spec.tree, decided) {
+            tree.keep(decided);
         }
         item.identity.uid = facts.uid.clone();
         item.identity.created = facts.created;
@@ -273,6 +277,7 @@ impl Intake<'_, '_> {
         item.identity.uid = Name::default();
         item.identity.created = TimeMs::default();
         item.identity.announced = None;
+        item.identity.told = None;
         *item.spec = JobSpec::empty(item.spec.queue);
         item.set_role_minimums(&[]);
         self.cluster.settle(Some(job));

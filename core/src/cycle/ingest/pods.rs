@@ -16,7 +16,7 @@ use crate::resource::ResourceVec;
 use crate::world::{
     Annotated, Assumed, Assumption, Catalog, ClassId, Cold, End, GroupRuleId, Guards, JobBackoff,
     JobKey, Labels, LastTransaction, Membership, Mirror, Observed, OptionTime, ReportedWait, Said,
-    Say, TaskCold, TaskPriority, TaskTraits, Timing, VolumeNeeds,
+    Say, TaskCold, TaskPriority, TaskTraits, Timing, ToldGang, VolumeNeeds,
 };
 
 /// Priority of a pod nobody gave one, as in Volcano.
@@ -362,6 +362,7 @@ pub(super) fn give_up(mut intake: Intake<'_, '_>) {
     for mut job in &mut cluster.jobs {
         cluster.active_jobs.note(job.entity);
         job.identity.announced = None;
+        job.identity.told = ToldGang::unsure(job.spec.tree.as_deref());
         *job.backoff = JobBackoff::default();
     }
 }

@@ -260,7 +260,7 @@ mod tests {
 
     use super::*;
     use crate::class::Classes;
-    use crate::config::{PipelineConfig, Tuning};
+    use crate::config::{PipelineConfig, Tuning, View};
     use crate::delta::{AccessModes, ClusterDelta, ObjectRef};
     use crate::ids::TimeMs;
     use crate::policy::SchedulerConfig;
@@ -276,6 +276,7 @@ mod tests {
             clock: crate::policy::Clock::default(),
             pipeline: PipelineConfig::default(),
             sharding: None,
+            view: View::default(),
             dialect: crate::config::Dialect::Volcano,
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");

@@ -24,10 +24,15 @@ struct GroupChange {
     report: Option<GroupReport>,
 }
 
-pub(super) fn reflect(session: &mut Session<'_, '_>) {
-    let mut news = Vec::new();
+/// Gives back the PodGroups of KAI's it met: they say other things.
+pub(super) fn reflect(session: &mut Session<'_, '_>) -> Vec<Entity> {
+    let (mut news, mut of_kai) = (Vec::new(), Vec::new());
     for job in session.cluster.open_jobs() {
-        news.extend(news_of(session, &session.cluster.job(job)));
+        let item = session.cluster.job(job);
+        news.extend(news_of(session, &item));
+        if item.identity.present && item.spec.tree.is_some() {
+            of_kai.push(job);
+        }
     }
     news.sort_by_cached_key(|news| session.cluster.job(news.job).identity.key.clone());
     for GroupChange { job, phase, verdict, report } in news {
@@ -45,6 +50,7 @@ pub(super) fn reflect(session: &mut Session<'_, '_>) {
             session.outcome.0.intents.push(intent);
         }
     }
+    of_kai
 }
 
 fn news_of(session: &Session<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> Option<GroupChange> {

@@ -10,18 +10,23 @@ use std::sync::Arc;
 use bevy_ecs::prelude::{DetectChanges, Query, Ref, ResMut};
 use bevy_ecs::query::QueryData;
 
+use super::gangs;
+use crate::delta::GroupTree;
 use crate::inspect::Wait;
 use crate::intent::Intent;
 use crate::place::Outcome;
-use crate::status::WaitReport;
+use crate::status::{UNSCHEDULABLE, WaitReport};
+use crate::verdict::{Reason, Verdict};
 use crate::world::{
-    ActiveJobs, JobCounts, JobIdentity, JobMembers, JobVerdict, NodeIdentity, ReportedWait, Task,
+    ActiveJobs, JobCounts, JobIdentity, JobMembers, JobSpec, JobVerdict, NodeIdentity,
+    ReportedWait, Task,
 };
 
 /// What is read of a job.
 #[derive(QueryData)]
 pub(in crate::cycle) struct Waiting {
     identity: &'static JobIdentity,
+    spec: &'static JobSpec,
     members: &'static JobMembers,
     counts: Ref<'static, JobCounts>,
     verdict: Ref<'static, JobVerdict>,
@@ -41,11 +46,15 @@ pub(in crate::cycle) fn tell_waits(
             continue;
         }
         let verdict = job.verdict.0.as_ref();
+        let tree = job.spec.tree.as_deref();
+        if tree.is_some() && verdict.is_some_and(|verdict| is_for_the_group(verdict.reason)) {
+            continue;
+        }
         let mut reports = Reports::default();
         for &task in &job.members.0 {
             let Ok(item) = tasks.get(task) else { continue };
             let wait = Wait::of(&item, verdict).filter(|wait| wait.condition().is_some());
-            let class = wait.and_then(|wait| Some((wait.condition()?, wait.code(verdict))));
+            let class = wait.and_then(|wait| Some((reason(wait, tree)?, wait.code(verdict))));
             if item.cold.told.0 == class {
                 continue;
             }
@@ -58,7 +67,8 @@ pub(in crate::cycle) fn tell_waits(
                     wait: reports.get(wait, || WaitReport {
                         reason,
                         code,
-                        message: wait.message(verdict, node.map(|node| &node.name)),
+                        message: message(wait, verdict, node, tree),
+                        said: tree.map(|tree| tree.pods_say).unwrap_or_default(),
                     }),
                 });
             }
@@ -67,6 +77,31 @@ pub(in crate::cycle) fn tell_waits(
                 item.cold.trim();
             }
         }
+    }
+}
+
+/// Is it for a PodGroup of KAI's alone to say? A pod that says it cannot be scheduled asks autoscalers for
+/// a node, which does not help a gang that lacks pods; and one that is left alone has said it before.
+fn is_for_the_group(reason: Reason) -> bool {
+    matches!(reason, Reason::GangIncomplete | Reason::Gated | Reason::TriedOnce)
+}
+
+/// Reason of the condition; KAI has one for all pods that wait.
+fn reason(wait: Wait, tree: Option<&GroupTree>) -> Option<&'static str> {
+    let reason = wait.condition()?;
+    Some(if tree.is_some() { UNSCHEDULABLE } else { reason })
+}
+
+fn message(
+    wait: Wait,
+    verdict: Option<&Verdict>,
+    node: Option<&NodeIdentity>,
+    tree: Option<&GroupTree>,
+) -> String {
+    let message = wait.message(verdict, node.map(|node| &node.name));
+    match tree {
+        Some(tree) => gangs::in_pool(tree, message),
+        None => message,
     }
 }
 

@@ -8,7 +8,7 @@ use muster_core::config::EvictionMode;
 use tokio::sync::mpsc::Sender;
 
 use super::client::ApiClient;
-use super::event::Events;
+use super::event::{Events, Happening};
 use super::rate_limit::RateLimiter;
 use super::{Act, ActKind, Call, Report};
 use crate::kube::lease::Gate;
@@ -56,6 +56,9 @@ impl ApiCalls {
 
     /// Carries a call out. What the scheduler must know of its outcome goes to the loop.
     pub(super) async fn carry_out(&self, call: Call) {
+        if self.is_for_others(&call) {
+            return;
+        }
         match call {
             Call::Act(Act { pod, kind }) => match kind {
                 ActKind::Bind { node, ruling, claims } => {
@@ -64,6 +67,9 @@ impl ApiCalls {
                 ActKind::Evict { ruling } => self.evict(&pod, &ruling).await,
                 ActKind::Nominate(node) => self.nominate(&pod, node.as_ref()).await,
                 ActKind::Annotate(reservation) => self.annotate(&pod, reservation.as_ref()).await,
+                ActKind::Held { node, ruling } => {
+                    self.events.note(Happening::held(&pod, &ruling.job, &node));
+                }
             },
             Call::Report(Report::Wait { pod, job, wait }) => {
                 self.report_wait(&pod, &job, &wait).await;
@@ -71,12 +77,26 @@ impl ApiCalls {
             Call::Report(Report::Group { group, phase, report }) => {
                 self.report_group(&group, phase, &report).await;
             }
+            Call::Report(Report::Past { group, report }) => self.report_past(&group, &report).await,
+            Call::Report(Report::GangWait { group, wait }) => {
+                self.report_gang_wait(&group, &wait).await;
+            }
             Call::Report(Report::Queue { queue, report }) => {
                 self.report_queue(&queue, &report).await;
             }
             Call::Report(Report::Shard { shard, report }) => {
                 self.report_shard(&shard, &report).await;
             }
+        }
+    }
+
+    /// Does it only say how a pod waits that has moved to another pool since? Nobody binds or evicts such
+    /// pods here.
+    fn is_for_others(&self, call: &Call) -> bool {
+        match call {
+            Call::Act(Act { pod, kind: ActKind::Nominate(_) | ActKind::Annotate(_) })
+            | Call::Report(Report::Wait { pod, .. }) => self.statuses.is_elsewhere(&pod.key),
+            _ => false,
         }
     }
 

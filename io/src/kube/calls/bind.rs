@@ -4,6 +4,8 @@
 //! the pod does not have it: where the answers leave that open, the pod itself says how the bind ended.
 //! On the node we meant is success.
 
+use std::time::Instant;
+
 use http::Method;
 use muster_core::delta::ClusterDelta;
 use muster_core::ids::Name;
@@ -26,19 +28,28 @@ impl ApiCalls {
         ruling: &Ruling,
         claims: &[ClaimFix],
     ) {
+        // The pod is not among those that wait once it has its node.
+        let pool = self.statuses.to_label(&pod.key);
+        let begun = Instant::now();
         let bound = match self.fix_claims(claims, node).await {
             Ok(()) => self.post_binding(pod, node).await.map_err(|failure| failure.to_string()),
             Err(reason) => Err(reason),
         };
         match bound {
             Ok(()) => {
-                self.metrics.bound();
+                self.metrics.bound(begun.elapsed());
                 self.events.note(Happening::bound(pod, &ruling.job, node));
+                if let Some(pool) = pool {
+                    self.label(pod, &pool).await;
+                }
             }
             Err(reason) => {
                 self.metrics.bind_failed();
                 warn!(%pod, %node, reason, "the bind failed");
                 self.events.note(Happening::bind_failed(pod, &ruling.job, node, &reason));
+                if self.statuses.gang(&ruling.job).is_some() {
+                    self.report_binding_error(pod, &reason).await;
+                }
                 let PodRef { key, uid } = pod.clone();
                 self.tell(ClusterDelta::BindFailed { pod: key, uid, reason }).await;
             }

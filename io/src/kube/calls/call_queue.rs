@@ -36,9 +36,9 @@ fn hold(report: &Report) -> Duration {
     Duration::from_millis(match report {
         Report::Wait { .. } | Report::Queue { .. } => 1_000,
         // Controllers make pods when a group is admitted.
-        Report::Group { .. } => 250,
-        // Another scheduler waits for the nodes we let go.
-        Report::Shard { .. } => 0,
+        Report::Group { .. } | Report::GangWait { .. } => 250,
+        // Another scheduler waits for the nodes we let go; a scheduler that takes over goes by the past.
+        Report::Shard { .. } | Report::Past { .. } => 0,
     })
 }
 

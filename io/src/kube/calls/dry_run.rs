@@ -29,7 +29,7 @@ fn say_act(Act { pod, kind }: &Act) {
         ActKind::Nominate(Some(node)) => info!(%pod, %node, "would hold room"),
         ActKind::Nominate(None) => info!(%pod, "would give up the room held for it"),
         // The same in other words.
-        ActKind::Annotate(_) => {}
+        ActKind::Annotate(_) | ActKind::Held { .. } => {}
     }
 }
 
@@ -41,6 +41,10 @@ fn say_report(report: &Report) {
         }
         Report::Group { group, phase, .. } => {
             debug!(%group, ?phase, "would write the status of the PodGroup");
+        }
+        Report::Past { group, .. } => debug!(%group, "would write the past of the PodGroup"),
+        Report::GangWait { group, wait } => {
+            debug!(%group, reason = wait.message, "would say why the PodGroup waits");
         }
         Report::Shard { shard, .. } => debug!(%shard, "would write the status of the shard"),
         Report::Queue { queue, .. } => debug!(%queue, "would write the status of the queue"),

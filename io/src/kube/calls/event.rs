@@ -1,8 +1,10 @@
 //! Kubernetes events: what happened to a pod or a PodGroup, several of the same in one.
 //!
-//! What happens to pods of a PodGroup within a moment is one event of the group, with their number;
-//! a pod of its own has its own. Events are the least of what an API server is for: there is a limit
-//! to how many are written, and what is beyond it is only counted.
+//! What happens to pods of a PodGroup within a moment is one event of the group, with their number; a pod of
+//! its own has its own. Pods of a PodGroup of KAI's have their own too, as its users look for them there,
+//! unless there are many; evictions are told of the group. Each dialect has its own reasons. Events are the
+//! least of what an API server is for: there is a limit to how many are written, and what is beyond it is
+//! only counted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,8 +13,10 @@ use std::time::Duration;
 
 use http::Method;
 use jiff::Timestamp;
+use muster_core::config::Dialect;
 use muster_core::ids::{Name, ObjectKey};
-use serde_json::{Value, json};
+use muster_core::intent::Ruling;
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tracing::debug;
 
@@ -20,11 +24,14 @@ use super::PodRef;
 use super::api::ApiCalls;
 use super::client::Body;
 use super::pod_status::now;
+use crate::objects::ObjectKind;
 
 /// Time over which the same is gathered.
 const GATHER: Duration = Duration::from_secs(1);
 /// Events written in that time.
 const WRITTEN_MAX: usize = 50;
+/// Pods of one PodGroup that have an event each for the same.
+const APART_MAX: usize = 8;
 /// Happenings that wait to be gathered.
 const WAITING_MAX: usize = 16_384;
 /// Longest message the API server takes.
@@ -38,48 +45,103 @@ pub(crate) struct Happening {
     uid: Name,
     /// The job of a pod; a PodGroup itself has none here.
     job: Option<ObjectKey>,
-    reason: &'static str,
-    kind: &'static str,
+    what: What,
     message: String,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    /// A pod has its node.
+    Bound,
+    /// It was not to be bound.
+    BindFailed,
+    /// Room is held for it.
+    Held,
+    /// It waits.
+    Waits,
+    /// It is evicted.
+    Evicted(EvictedBy),
+    /// A PodGroup of Volcano's waits.
+    GroupWaits,
+    /// What a PodGroup of KAI's has to say, by its reason.
+    Gang(&'static str),
+}
+
+/// Who evicted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct EvictedBy {
+    action: &'static str,
+    beneficiary: Option<ObjectKey>,
 }
 
 const NORMAL: &str = "Normal";
 const WARNING: &str = "Warning";
 
+impl What {
+    /// Reason and type of the event.
+    fn words(&self, dialect: Dialect) -> (&'static str, &'static str) {
+        match (self, dialect) {
+            (Self::Bound, _) => ("Scheduled", NORMAL),
+            (Self::Held, _) => ("Pipelined", NORMAL),
+            (Self::BindFailed, Dialect::Kai) => ("FailedBinding", WARNING),
+            (Self::BindFailed | Self::Waits, Dialect::Volcano) => ("FailedScheduling", WARNING),
+            (Self::Evicted(_), Dialect::Kai) => ("Evict", NORMAL),
+            (Self::Evicted(_), Dialect::Volcano) => ("Evict", WARNING),
+            (Self::Waits, Dialect::Kai) | (Self::GroupWaits, _) => ("Unschedulable", WARNING),
+            (Self::Gang(reason), _) => (reason, NORMAL),
+        }
+    }
+}
+
 impl Happening {
     pub(super) fn bound(pod: &PodRef, job: &ObjectKey, node: &Name) -> Self {
-        let message = format!("Successfully assigned {pod} to {node}");
-        Self::of_pod(pod, job, ("Scheduled", NORMAL), message)
+        Self::of_pod(pod, job, What::Bound, format!("Successfully assigned {pod} to {node}"))
     }
 
     pub(super) fn bind_failed(pod: &PodRef, job: &ObjectKey, node: &Name, reason: &str) -> Self {
         let message = format!("{pod} could not be bound to {node}: {reason}");
-        Self::of_pod(pod, job, ("FailedScheduling", WARNING), message)
+        Self::of_pod(pod, job, What::BindFailed, message)
     }
 
-    pub(super) fn evicted(pod: &PodRef, job: &ObjectKey, reason: &str) -> Self {
-        let message = format!("{pod} is evicted: {reason}");
-        Self::of_pod(pod, job, ("Evict", WARNING), message)
+    pub(super) fn held(pod: &PodRef, job: &ObjectKey, node: &Name) -> Self {
+        let message = format!("room is held for {pod} on {node}, which is being freed");
+        Self::of_pod(pod, job, What::Held, message)
     }
 
-    /// A pod waits. For pods of a group the event is the group's.
+    pub(super) fn evicted(pod: &PodRef, ruling: &Ruling) -> Self {
+        let Ruling { action, job, beneficiary, reason, .. } = ruling;
+        let message = format!("{pod} is evicted: {}", reason.as_deref().unwrap_or_default());
+        let by = EvictedBy { action, beneficiary: beneficiary.clone() };
+        Self::of_pod(pod, job, What::Evicted(by), message)
+    }
+
+    /// A pod waits. For pods of a group of Volcano's the event is the group's.
     pub(super) fn waits(pod: &PodRef, job: &ObjectKey, message: &str) -> Self {
-        Self::of_pod(pod, job, ("FailedScheduling", WARNING), message.to_owned())
+        Self::of_pod(pod, job, What::Waits, message.to_owned())
     }
 
     pub(super) fn group_waits(group: &ObjectKey, uid: &str, message: &str) -> Self {
-        let (object, uid, message) = (group.clone(), uid.into(), message.to_owned());
-        Self { object, uid, job: None, reason: "Unschedulable", kind: WARNING, message }
+        Self::of_group(group, uid, What::GroupWaits, message.to_owned())
     }
 
-    fn of_pod(
-        pod: &PodRef,
-        job: &ObjectKey,
-        (reason, kind): (&'static str, &'static str),
+    /// What a PodGroup of KAI's has to say.
+    pub(super) fn gang(
+        group: &ObjectKey,
+        uid: &str,
+        reason: &'static str,
         message: String,
     ) -> Self {
+        Self::of_group(group, uid, What::Gang(reason), message)
+    }
+
+    fn of_group(group: &ObjectKey, uid: &str, what: What, message: String) -> Self {
+        Self { object: group.clone(), uid: uid.into(), job: None, what, message }
+    }
+
+    fn of_pod(pod: &PodRef, job: &ObjectKey, what: What, message: String) -> Self {
         let (PodRef { key: object, uid }, job) = (pod.clone(), Some(job.clone()));
-        Self { object, uid, job, reason, kind, message }
+        Self { object, uid, job, what, message }
     }
 }
 
@@ -117,8 +179,7 @@ pub(crate) async fn write(
         while let Ok(more) = happenings.try_recv() {
             gathered.push(more);
         }
-        let events =
-            gather(&mut gathered, |group| api.statuses.group(group).map(|cached| cached.uid));
+        let events = gather(&mut gathered, |group| api.statuses.owner(group));
         let beyond = events.len().saturating_sub(WRITTEN_MAX) as u64;
         let dropped = api.events.dropped.swap(0, Ordering::Relaxed) + beyond;
         api.metrics.events_dropped(dropped);
@@ -131,45 +192,92 @@ pub(crate) async fn write(
 /// An event to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct GatheredEvent {
-    /// `Pod` or `PodGroup`.
-    object_kind: &'static str,
+    /// A pod, or a PodGroup of either dialect.
+    kind: ObjectKind,
     object: ObjectKey,
     uid: String,
-    reason: &'static str,
-    kind: &'static str,
+    what: What,
+    dialect: Dialect,
     message: String,
+    /// How many pods it is about.
+    count: u32,
 }
 
-/// Makes one event of everything that is about the same object for the same reason. Groups without a
-/// uid do not exist: their pods have events of their own.
+/// The group an event may be about, instead of a pod.
+struct Group {
+    kind: ObjectKind,
+    uid: String,
+    dialect: Dialect,
+}
+
+impl Group {
+    fn of((uid, dialect): (String, Dialect)) -> Self {
+        let kind = match dialect {
+            Dialect::Volcano => ObjectKind::PodGroup,
+            Dialect::Kai => ObjectKind::KaiPodGroup,
+        };
+        Self { kind, uid, dialect }
+    }
+}
+
+/// Makes one event of everything that is about the same object for the same reason. Groups without an
+/// owner here do not exist: their pods have events of their own.
 fn gather(
     happenings: &mut Vec<Happening>,
-    uid_of: impl Fn(&ObjectKey) -> Option<String>,
+    owner_of: impl Fn(&ObjectKey) -> Option<(String, Dialect)>,
 ) -> Vec<GatheredEvent> {
-    let mut heaps: BTreeMap<(ObjectKey, bool, &'static str), (GatheredEvent, u32)> =
-        BTreeMap::new();
-    for happening in happenings.drain(..) {
-        let Happening { object, uid, job, reason, kind, message } = happening;
-        let group = match job {
-            None => Some((object.clone(), uid.to_string())),
-            Some(job) if job == object => None,
-            Some(job) => uid_of(&job).map(|uid| (job, uid)),
+    type Heap = (Option<Group>, Vec<GatheredEvent>);
+    let mut heaps: BTreeMap<(ObjectKey, bool, What), Heap> = BTreeMap::new();
+    for Happening { object, uid, job, what, message } in happenings.drain(..) {
+        let uid = uid.to_string();
+        let (about, group) = match (job, &what) {
+            (None, What::Gang(_)) => (object.clone(), Some(Group::of((uid.clone(), Dialect::Kai)))),
+            (None, _) => (object.clone(), Some(Group::of((uid.clone(), Dialect::Volcano)))),
+            (Some(job), _) if job == object => (job, None),
+            (Some(job), _) => match owner_of(&job) {
+                Some(owner) => (job, Some(Group::of(owner))),
+                None => (object.clone(), None),
+            },
         };
-        let (object_kind, object, uid) = match group {
-            Some((group, uid)) => ("PodGroup", group, uid),
-            None => ("Pod", object, uid.to_string()),
-        };
-        let key = (object.clone(), object_kind == "Pod", reason);
-        let event = GatheredEvent { object_kind, object, uid, reason, kind, message };
-        heaps.entry(key).and_modify(|heap| heap.1 += 1).or_insert((event, 1));
+        let dialect = group.as_ref().map(|group| group.dialect).unwrap_or_default();
+        let kind = ObjectKind::Pod;
+        let event =
+            GatheredEvent { kind, object, uid, what: what.clone(), dialect, message, count: 1 };
+        let heap = heaps.entry((about, group.is_none(), what)).or_insert((group, Vec::new()));
+        heap.1.push(event);
     }
-    let events = heaps.into_values().map(|(mut event, count)| {
-        if count > 1 {
-            event.message = format!("{} (and {} more pods)", event.message, count - 1);
+    let events = heaps.into_iter().flat_map(|((about, ..), (group, events))| match group {
+        Some(group) if !stand_alone(group.dialect, &events) => {
+            together(events, about, group).into_iter().collect()
         }
-        event
+        Some(_) => events,
+        // The same of one pod.
+        None => events.into_iter().take(1).collect(),
     });
     events.collect()
+}
+
+/// Has each of these pods of one group an event of its own?
+fn stand_alone(dialect: Dialect, events: &[GatheredEvent]) -> bool {
+    let of_the_group = |what: &What| matches!(what, What::Evicted(_) | What::Gang(_));
+    dialect == Dialect::Kai
+        && events.len() <= APART_MAX
+        && events.first().is_some_and(|event| !of_the_group(&event.what))
+}
+
+/// One event of the group for all of its pods. Of what it says of itself the newest counts.
+fn together(
+    mut events: Vec<GatheredEvent>,
+    object: ObjectKey,
+    Group { kind, uid, .. }: Group,
+) -> Option<GatheredEvent> {
+    let count = events.len() as u32;
+    let last = events.pop()?;
+    let message = match (&last.what, events.into_iter().next()) {
+        (What::Gang(_) | What::GroupWaits, _) | (_, None) => last.message,
+        (_, Some(first)) => format!("{} (and {} more pods)", first.message, count - 1),
+    };
+    Some(GatheredEvent { kind, object, uid, message, count, ..last })
 }
 
 impl ApiCalls {
@@ -183,8 +291,12 @@ impl ApiCalls {
 }
 
 fn body(event: &GatheredEvent, component: &str) -> Value {
-    let GatheredEvent { object_kind, object, uid, reason, kind, message } = event;
-    let api_version = if *object_kind == "Pod" { "v1" } else { "scheduling.volcano.sh/v1beta1" };
+    let GatheredEvent { kind, object, uid, what, dialect, message, .. } = event;
+    let api_version = match kind.group() {
+        "" => kind.version().to_owned(),
+        group => format!("{group}/{}", kind.version()),
+    };
+    let (reason, severity) = what.words(*dialect);
     let mut message = message.clone();
     let mut end = MESSAGE_MAX.min(message.len());
     while !message.is_char_boundary(end) {
@@ -195,17 +307,21 @@ fn body(event: &GatheredEvent, component: &str) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": format!("{}.{nanos:x}", object.name), "namespace": &*object.namespace},
+        "metadata": {
+            "name": format!("{}.{nanos:x}", object.name),
+            "namespace": &*object.namespace,
+            "annotations": annotations(event),
+        },
         "involvedObject": {
             "apiVersion": api_version,
-            "kind": object_kind,
+            "kind": kind.name(),
             "namespace": &*object.namespace,
             "name": &*object.name,
             "uid": uid,
         },
         "reason": reason,
         "message": message,
-        "type": kind,
+        "type": severity,
         "count": 1,
         "firstTimestamp": time,
         "lastTimestamp": time,
@@ -215,26 +331,111 @@ fn body(event: &GatheredEvent, component: &str) -> Value {
     })
 }
 
+/// Who evicted, where KAI's users look for it.
+fn annotations(event: &GatheredEvent) -> Map<String, Value> {
+    let mut annotations = Map::new();
+    if let (What::Evicted(by), Dialect::Kai) = (&event.what, event.dialect) {
+        let mut put = |key: &str, text: String| annotations.insert(key.to_owned(), text.into());
+        put("num-evicted-pods", event.count.to_string());
+        put("evictor-action-type", by.action.to_owned());
+        if let Some(evictor) = &by.beneficiary {
+            put("evictor-pod-group-name", evictor.name.to_string());
+            put("evictor-pod-group-namespace", evictor.namespace.to_string());
+        }
+    }
+    annotations
+}
+
 #[cfg(test)]
 mod tests {
+    use muster_core::intent::DecisionOp;
+
     use super::*;
+
+    fn key(name: &str) -> ObjectKey {
+        ObjectKey::new("default", name)
+    }
+
+    fn pod(name: &str) -> PodRef {
+        PodRef { key: key(name), uid: "u".into() }
+    }
+
+    /// Events of what happens to pods of gangs of KAI's.
+    fn of_kai(happenings: impl Iterator<Item = Happening>) -> Vec<GatheredEvent> {
+        let owner = |_: &ObjectKey| Some(("gu".to_owned(), Dialect::Kai));
+        gather(&mut happenings.collect(), owner)
+    }
+
+    fn lines(events: &[GatheredEvent]) -> Vec<String> {
+        let line = |event: &GatheredEvent| {
+            format!("{} {} {}: {}", event.kind, event.object, event.uid, event.message)
+        };
+        events.iter().map(line).collect()
+    }
+
+    #[test]
+    fn few_pods_of_a_gang_of_kai_s_have_their_own_events_and_many_share_one() {
+        let bound = |at: usize| Happening::bound(&pod(&format!("g-{at}")), &key("g"), &"n0".into());
+        let few = of_kai((0..2).map(bound));
+        assert_eq!(
+            lines(&few),
+            [
+                "Pod default/g-0 u: Successfully assigned default/g-0 to n0",
+                "Pod default/g-1 u: Successfully assigned default/g-1 to n0",
+            ]
+        );
+        let many = of_kai((0..=APART_MAX).map(bound));
+        let told =
+            "PodGroup default/g gu: Successfully assigned default/g-0 to n0 (and 8 more pods)";
+        assert_eq!(lines(&many), [told]);
+        let about = &body(&many[0], "muster")["involvedObject"];
+        assert_eq!(about["apiVersion"], "scheduling.run.ai/v2alpha2");
+    }
+
+    #[test]
+    fn an_eviction_is_told_of_the_gang_with_its_number_and_who_gains() {
+        let evicted = |at: usize| {
+            let ruling = Ruling {
+                action: "reclaim",
+                op: DecisionOp::Evict,
+                job: key("g"),
+                beneficiary: Some(ObjectKey::new("other", "taker")),
+                reason: Some("its queue has more than its share".to_owned()),
+            };
+            Happening::evicted(&pod(&format!("g-{at}")), &ruling)
+        };
+        let events = of_kai((0..2).map(evicted));
+        let [event] = &events[..] else { panic!("one event: {events:?}") };
+        let written = body(event, "muster");
+        assert_eq!((&written["reason"], &written["type"]), (&json!("Evict"), &json!("Normal")));
+        assert_eq!(written["involvedObject"]["uid"], "gu");
+        assert_eq!(
+            written["metadata"]["annotations"],
+            json!({
+                "num-evicted-pods": "2", "evictor-action-type": "reclaim",
+                "evictor-pod-group-name": "taker", "evictor-pod-group-namespace": "other",
+            })
+        );
+    }
+
+    #[test]
+    fn each_dialect_has_its_own_reasons() {
+        let waits = What::Waits;
+        assert_eq!(waits.words(Dialect::Kai), ("Unschedulable", WARNING));
+        assert_eq!(waits.words(Dialect::Volcano), ("FailedScheduling", WARNING));
+        let (reason, severity) = What::Gang("StaleJob").words(Dialect::Kai);
+        assert_eq!((reason, severity), ("StaleJob", NORMAL));
+    }
 
     #[test]
     fn pods_of_a_group_share_an_event_and_others_have_their_own() {
-        let key = |name: &str| ObjectKey::new("default", name);
-        let bound = |pod: &str, job: &str| {
-            let pod = PodRef { key: key(pod), uid: "u".into() };
-            Happening::bound(&pod, &key(job), &"n0".into())
-        };
+        let bound = |name: &str, job: &str| Happening::bound(&pod(name), &key(job), &"n0".into());
         let mut all =
             vec![bound("g-0", "g"), bound("lone", "lone"), bound("g-1", "g"), bound("x", "gone")];
-        let events = gather(&mut all, |group| (&*group.name == "g").then(|| "gu".to_owned()));
-        let lines: Vec<String> = events
-            .iter()
-            .map(|event| {
-                format!("{} {} {}: {}", event.object_kind, event.object, event.uid, event.message)
-            })
-            .collect();
+        let of_volcano =
+            |group: &ObjectKey| (&*group.name == "g").then(|| ("gu".to_owned(), Dialect::Volcano));
+        let events = gather(&mut all, of_volcano);
+        let lines = lines(&events);
         assert_eq!(
             lines,
             [

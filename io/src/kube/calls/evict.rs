@@ -1,7 +1,8 @@
 //! A pod is asked to leave.
 //!
 //! By default as Volcano does it: the condition `DisruptionTarget` says why, then the pod is deleted
-//! with its own grace period. With `eviction.mode: evict` the Eviction API is asked instead, which
+//! with its own grace period; KAI leaves the condition out unless it is told to write it. With
+//! `eviction.mode: evict` the Eviction API is asked instead, which
 //! looks at disruption budgets itself and may say no. An eviction counts as failed only when it is
 //! certain that the pod stays; where the answers leave that open, the pod itself is asked.
 
@@ -24,13 +25,14 @@ impl ApiCalls {
     pub(super) async fn evict(&self, pod: &PodRef, ruling: &Ruling) {
         let reason = ruling.reason.as_deref().unwrap_or_default();
         let result = match self.eviction() {
-            EvictionMode::Delete => self.delete(pod, reason).await,
+            EvictionMode::Delete => self.say_and_delete(pod, reason).await,
+            EvictionMode::BareDelete => self.delete(pod).await,
             EvictionMode::Evict => self.post_eviction(pod).await,
         };
         match result {
             Ok(()) => {
                 self.metrics.evicted();
-                self.events.note(Happening::evicted(pod, &ruling.job, reason));
+                self.events.note(Happening::evicted(pod, ruling));
             }
             // It is gone, which is what was wanted.
             Err(Failure::Overtaken(_)) => {}
@@ -44,11 +46,15 @@ impl ApiCalls {
         }
     }
 
-    async fn delete(&self, pod: &PodRef, reason: &str) -> Result<(), Failure> {
+    async fn say_and_delete(&self, pod: &PodRef, reason: &str) -> Result<(), Failure> {
         let why = condition("DisruptionTarget", "True", "PreemptionByScheduler", reason, &now());
         let patch = json!({"metadata": {"uid": &*pod.uid}, "status": {"conditions": [why]}});
         let status = pod_path(&pod.key, "/status");
         self.client.write(Method::PATCH, &status, (Body::StrategicPatch, &patch)).await?;
+        self.delete(pod).await
+    }
+
+    async fn delete(&self, pod: &PodRef) -> Result<(), Failure> {
         let options = json!({
             "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": &*pod.uid},
         });

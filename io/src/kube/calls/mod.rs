@@ -3,7 +3,7 @@
 //! Files stand in the order a call passes them. `call_queue` keeps calls about one object in order and
 //! holds reports back for a moment, so that several become one; `dispatcher` starts them, or `dry_run`
 //! logs them instead; `api` knows the way of each kind; `bind`, `claim`, `evict`, `pod_status`,
-//! `group_status`, `queue_status`, `shard_status` and `event` know what its requests look like; `client` sends these,
+//! `group_status`, `kai_group`, `queue_status`, `shard_status` and `event` know what its requests look like; `client` sends these,
 //! with `verify`, `failure` and `rate_limit` below it.
 
 mod call_queue;
@@ -15,6 +15,7 @@ mod claim;
 mod evict;
 mod pod_status;
 mod group_status;
+mod kai_group;
 mod queue_status;
 mod shard_status;
 pub(crate) mod event;
@@ -29,7 +30,9 @@ use std::sync::Arc;
 use muster_core::delta::{AnnotatedNode, GroupPhase};
 use muster_core::ids::{Name, ObjectKey};
 use muster_core::intent::{Intent, Ruling};
-use muster_core::status::{GroupReport, QueueReport, ShardReport, WaitReport};
+use muster_core::status::{
+    GangWait, GroupPastReport, GroupReport, QueueReport, ShardReport, WaitReport,
+};
 
 /// A call to the API server.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +50,10 @@ impl Call {
             Self::Act(Act { pod, .. }) | Self::Report(Report::Wait { pod, .. }) => {
                 Subject::Pod(pod.key.clone())
             }
-            Self::Report(Report::Group { group, .. }) => Subject::Group(group.clone()),
+            Self::Report(Report::Group { group, .. } | Report::GangWait { group, .. }) => {
+                Subject::Group(group.clone())
+            }
+            Self::Report(Report::Past { group, .. }) => Subject::Past(group.clone()),
             Self::Report(Report::Queue { queue, .. }) => Subject::Queue(queue.clone()),
             Self::Report(Report::Shard { shard, .. }) => Subject::Shard(shard.clone()),
         }
@@ -61,6 +67,8 @@ pub(crate) enum Subject {
     Pod(ObjectKey),
     /// A PodGroup.
     Group(ObjectKey),
+    /// The past of a PodGroup, which is written apart from its status.
+    Past(ObjectKey),
     /// A queue.
     Queue(Name),
     /// Our shard of nodes.
@@ -112,6 +120,13 @@ pub(crate) enum ActKind {
     Nominate(Option<Name>),
     /// The annotations about the room held for it are written, or removed.
     Annotate(Option<AnnotatedNode>),
+    /// An event says that room is held for it.
+    Held {
+        /// Where.
+        node: Name,
+        /// What was decided.
+        ruling: Arc<Ruling>,
+    },
 }
 
 /// A claim that needs a volume before its pod is bound.
@@ -143,6 +158,20 @@ pub(crate) enum Report {
         phase: GroupPhase,
         /// The rest.
         report: GroupReport,
+    },
+    /// The past of a PodGroup of KAI's.
+    Past {
+        /// The PodGroup.
+        group: ObjectKey,
+        /// Its times.
+        report: Box<GroupPastReport>,
+    },
+    /// A PodGroup of KAI's waits.
+    GangWait {
+        /// The PodGroup.
+        group: ObjectKey,
+        /// Why.
+        wait: Box<GangWait>,
     },
     /// Status of a queue.
     Queue {
@@ -184,6 +213,11 @@ pub(crate) fn calls(intents: Vec<Intent>) -> Vec<Call> {
             }
             Intent::GroupStatus { group, phase, report } => {
                 Call::Report(Report::Group { group, phase, report })
+            }
+            Intent::GroupPast { group, report } => Call::Report(Report::Past { group, report }),
+            Intent::GroupWait { group, wait } => Call::Report(Report::GangWait { group, wait }),
+            Intent::Held { pod, uid, node, ruling } => {
+                act(pod, uid, ActKind::Held { node, ruling })
             }
             Intent::QueueStatus { queue, report } => Call::Report(Report::Queue { queue, report }),
             Intent::ShardStatus { shard, report } => Call::Report(Report::Shard { shard, report }),

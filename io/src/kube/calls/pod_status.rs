@@ -2,9 +2,10 @@
 
 use http::Method;
 use jiff::Timestamp;
+use muster_core::config::Pool;
 use muster_core::delta::AnnotatedNode;
 use muster_core::ids::{Name, ObjectKey};
-use muster_core::status::WaitReport;
+use muster_core::status::{SaidIn, WaitReport};
 use serde_json::{Value, json};
 use tracing::warn;
 
@@ -48,18 +49,41 @@ impl ApiCalls {
         }
     }
 
+    /// Writes the pool a pod has got its node in.
+    pub(super) async fn label(&self, pod: &PodRef, pool: &Pool) {
+        let labels: Value = [(&*pool.key, Value::from(&*pool.value))].into_iter().collect();
+        let patch = json!({"metadata": {"uid": &*pod.uid, "labels": labels}});
+        if self.patch(pod, "", &patch).await == Written::Forbidden {
+            warn!(
+                "the label of a pool of nodes needs the permission to patch pods; the chart gives it \
+                 with rbac.annotatePods=true"
+            );
+        }
+    }
+
     /// Writes why a pod waits, unless it says so already.
     pub(super) async fn report_wait(&self, pod: &PodRef, job: &ObjectKey, wait: &WaitReport) {
-        let WaitReport { reason, code, message } = wait;
+        let WaitReport { reason, code, message, said } = wait;
         if self.statuses.says_already(&pod.key, &pod.uid, reason, code.as_str()) {
             return;
         }
         let message = format!("{}: {message}", code.as_str());
+        if *said == SaidIn::EventAlone {
+            return self.events.note(Happening::waits(pod, job, &message));
+        }
         let waits = condition(POD_SCHEDULED, "False", reason, &message, &now());
         let patch = json!({"metadata": {"uid": &*pod.uid}, "status": {"conditions": [waits]}});
         if self.patch_status(pod, &patch).await == Written::Yes {
             self.events.note(Happening::waits(pod, job, &message));
         }
+    }
+
+    /// Writes that a pod of a PodGroup of KAI's was not bound, as KAI says it.
+    pub(super) async fn report_binding_error(&self, pod: &PodRef, message: &str) {
+        let failed = condition(POD_SCHEDULED, "False", "BindingError", message, &now());
+        let patch = json!({"metadata": {"uid": &*pod.uid}, "status": {"conditions": [failed]}});
+        // A refusal is logged, and the bind is tried again in any case.
+        let _written = self.patch_status(pod, &patch).await;
     }
 
     async fn patch_status(&self, pod: &PodRef, patch: &Value) -> Written {

@@ -7,6 +7,7 @@ use http::{Request, Response, StatusCode, Uri};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use muster_core::config::{Pool, View};
 use muster_core::delta::Facts;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -210,4 +211,27 @@ async fn a_queue_of_both_dialects_is_set_aside_until_one_goes() {
     assert!(kai.event(Event::InitApply(raw(ObjectKind::KaiQueue, 3))).await.is_ok());
     let ClusterDelta::Set(Facts::Queue(facts)) = delta(next(&mut heard).await) else { panic!() };
     assert!(facts.over_quota.is_some());
+}
+
+#[tokio::test]
+async fn what_another_pool_has_is_not_told_and_what_moves_there_is_gone() {
+    let (watch, mut heard) = watch(&Server::default(), &["v1"]).await;
+    let pool = Pool { key: "pool".into(), value: "a".into() };
+    let owner = OwnerRule::simulation().seeing(View { pool: Some(pool), ..View::default() });
+    let source = Source { owner, ..watch.source.clone() };
+    let mut nodes = Watch::new(ObjectKind::Node, source);
+    let node = |name: &str, pool: &str| -> Raw {
+        let metadata = json!({"name": name, "labels": {"pool": pool}, "resourceVersion": "3"});
+        let object = json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata});
+        serde_json::from_str(&object.to_string()).unwrap()
+    };
+    assert!(nodes.event(Event::Apply(node("n1", "b"))).await.is_ok());
+    assert!(nodes.event(Event::Apply(node("n0", "a"))).await.is_ok());
+    let ClusterDelta::Set(Facts::Node(facts)) = delta(next(&mut heard).await) else { panic!() };
+    assert_eq!(&*facts.name, "n0");
+    assert!(nodes.event(Event::Apply(node("n0", "b"))).await.is_ok());
+    let gone = gone(ObjectKind::Node, &ObjectKey::new("", "n0"));
+    assert_eq!(Some(delta(next(&mut heard).await)), gone);
+    assert!(nodes.event(Event::Delete(node("n0", "b"))).await.is_ok());
+    assert!(heard.try_recv().is_err());
 }

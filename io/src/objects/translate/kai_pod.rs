@@ -24,14 +24,27 @@ const SHARES: [&str; 3] = ["gpu-fraction", "gpu-memory", "gpu-fraction-num-devic
 /// What the names of instances that a GPU is divided into begin with, as resources and as annotations.
 const MIG: &str = "nvidia.com/mig-";
 
+/// Whole GPUs, by whoever makes them.
+const WHOLE: [&str; 2] = ["nvidia.com/gpu", "amd.com/gpu"];
+
+/// Is the resource a GPU, or an instance one is divided into?
+pub(super) fn is_gpu(resource: &str) -> bool {
+    WHOLE.contains(&resource) || resource.starts_with(MIG)
+}
+
+/// Does the pod ask for a part of a GPU?
+pub(super) fn asks_for_share(metadata: &Metadata) -> bool {
+    SHARES.iter().any(|key| metadata.annotations.contains_key(*key))
+}
+
 /// The PodGroup the pod names.
 pub(in crate::objects) fn group(metadata: &Metadata) -> Option<&str> {
     metadata.annotations.get(GROUP_NAME).map(String::as_str).filter(|name| !name.is_empty())
 }
 
-/// The queue the pod names.
-pub(in crate::objects) fn queue(metadata: &Metadata) -> Option<&str> {
-    metadata.labels.get(QUEUE).map(String::as_str).filter(|name| !name.is_empty())
+/// The queue the pod names by that label.
+pub(in crate::objects) fn queue<'a>(metadata: &'a Metadata, label: &str) -> Option<&'a str> {
+    metadata.labels.get(label).map(String::as_str).filter(|name| !name.is_empty())
 }
 
 /// May the pod be evicted for others, by its own word? Pods of a PodGroup leave that to the group.
@@ -74,7 +87,7 @@ pub(in crate::objects) fn complaint(pod: &Pod) -> Vec<String> {
 fn is_of_kai(pod: &Pod) -> bool {
     pod.spec.scheduler_name.as_deref() == Some(SCHEDULER)
         || group(&pod.metadata).is_some()
-        || queue(&pod.metadata).is_some()
+        || queue(&pod.metadata, QUEUE).is_some()
 }
 
 fn beyond(pod: &Pod) -> Option<(String, &'static str)> {

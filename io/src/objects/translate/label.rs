@@ -7,7 +7,7 @@ const PART_MAX: usize = 63;
 const PREFIX_MAX: usize = 253;
 
 /// Is it a label key: a name, perhaps behind a domain and a slash?
-pub(in crate::objects) fn is_key(key: &str) -> bool {
+pub(crate) fn is_key(key: &str) -> bool {
     match key.split_once('/') {
         None => is_part(key),
         Some((prefix, name)) => is_domain(prefix) && is_part(name),
@@ -15,7 +15,7 @@ pub(in crate::objects) fn is_key(key: &str) -> bool {
 }
 
 /// Is it a label value? The empty one is.
-pub(in crate::objects) fn is_value(value: &str) -> bool {
+pub(crate) fn is_value(value: &str) -> bool {
     value.is_empty() || is_part(value)
 }
 

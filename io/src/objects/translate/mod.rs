@@ -4,7 +4,7 @@
 mod about;
 mod selector;
 mod pod;
-pub(super) mod label;
+pub(crate) mod label;
 mod interpod;
 mod request;
 mod volume;
@@ -13,10 +13,12 @@ pub(super) mod hierarchy;
 pub(super) mod nodegroup;
 mod strategy;
 mod kai_pod;
+mod sight;
 pub(super) mod group_tree;
 pub(super) mod group_budget;
 pub(super) mod role_topology;
 
+use muster_core::config::View;
 use muster_core::delta::{ClusterDelta, ObjectRef, Ownership};
 use muster_core::ids::ObjectKey;
 
@@ -27,25 +29,45 @@ pub(super) use about::{
 };
 pub(crate) use pod::{annotate, annotations, group_of, keep_reservation, queue_of};
 pub(super) use selector::{exact_labels, label_selector};
+pub(super) use sight::hide_gpus;
 pub(crate) use volume::{IS_DEFAULT, SELECTED_NODE};
 
-/// Which pods are ours, by their `schedulerName`.
+/// Which pods are ours, by their `schedulerName`, and what of the cluster is there for us at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnerRule {
     names: Vec<Box<str>>,
     unnamed: Ownership,
+    view: View,
 }
 
 impl OwnerRule {
     /// In a simulation a pod is ours when it names nobody, `muster`, `volcano` or `kai-scheduler`.
     pub fn simulation() -> Self {
         let names = ["muster", "volcano", kai_pod::SCHEDULER];
-        Self { names: names.map(Into::into).to_vec(), unnamed: Ownership::Ours }
+        let (names, unnamed) = (names.map(Into::into).to_vec(), Ownership::Ours);
+        Self { names, unnamed, view: View::default() }
     }
 
     /// On a real cluster exactly the pods that name one of these schedulers are ours.
     pub fn named(names: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
-        Self { names: names.into_iter().map(Into::into).collect(), unnamed: Ownership::Foreign }
+        let (names, unnamed) = (names.into_iter().map(Into::into).collect(), Ownership::Foreign);
+        Self { names, unnamed, view: View::default() }
+    }
+
+    /// The same for a scheduler that sees a part of the cluster.
+    #[must_use]
+    pub fn seeing(self, view: View) -> Self {
+        Self { view, ..self }
+    }
+
+    /// Is the object there for us? What is not is to be told as gone, or not at all.
+    pub fn sees(&self, object: &Object) -> bool {
+        sight::sees(&self.view, object)
+    }
+
+    /// What is seen.
+    pub fn view(&self) -> &View {
+        &self.view
     }
 
     /// Whose pod it is that names this scheduler.
@@ -54,6 +76,14 @@ impl OwnerRule {
             None | Some("") => self.unnamed,
             Some(name) if self.names.iter().any(|ours| &**ours == name) => Ownership::Ours,
             Some(_) => Ownership::Foreign,
+        }
+    }
+
+    /// Whose a pod is.
+    fn of_pod(&self, pod: &objects::Pod) -> Ownership {
+        match self.of(pod.spec.scheduler_name.as_deref()) {
+            Ownership::Ours if !sight::takes(&self.view, &pod.metadata) => Ownership::Foreign,
+            named => named,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Pod to [`PodFacts`].
 
+use muster_core::config::View;
 use muster_core::config::duration::parse_ms;
 use muster_core::delta::{
     AnnotatedNode, ClusterDelta, Constraints, ObjectRef, PodFacts, PodPhase, Toleration,
@@ -9,7 +10,7 @@ use muster_core::ids::{Name, ObjectKey, TimeMs};
 use super::about::{About, PREEMPTABLE, annotation_or_label, pairs, parse_bool, preemptable};
 use super::{
     Fault, OwnerRule, Translate, TranslateError, images, interpod, kai_pod, request, selector,
-    strategy, volume,
+    sight, strategy, volume,
 };
 use crate::objects::{self, Metadata, Pod, node, pod_set, priority_class};
 
@@ -39,7 +40,7 @@ impl Translate for Pod {
 
     fn delta(&self, about: &About<'_>, owner: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
         let metadata = &self.metadata;
-        let ownership = owner.of(self.spec.scheduler_name.as_deref());
+        let ownership = owner.of_pod(self);
         if let Some((field, problem)) = kai_pod::refusal(self, ownership) {
             return Err(about.malformed(field, problem));
         }
@@ -47,6 +48,9 @@ impl Translate for Pod {
         let nominated = self.status.nominated_node_name.as_deref().unwrap_or_default();
         let class = self.spec.priority_class_name.as_deref().unwrap_or_default();
         let gates = self.spec.scheduling_gates.iter().map(|gate| gate.name.as_str().into());
+        let request = request::total(about, &self.spec)?;
+        let mut constraints = placed_or(node_name, constraints(about, self))?;
+        sight::keep_to_workers(owner.view(), self, &request, &mut constraints);
         Ok(PodFacts {
             key: about.key(),
             uid: about.uid(),
@@ -54,7 +58,7 @@ impl Translate for Pod {
             created: about.created(),
             ownership,
             group: named(about, group_named(metadata))?,
-            queue: named(about, queue_named(metadata))?,
+            queue: named(about, queue_named(metadata, owner.view()))?,
             role: annotation_or_label(metadata, TASK_SPEC).unwrap_or_default().into(),
             priority: annotation(metadata, TASK_PRIORITY)
                 .and_then(|text| text.parse().ok())
@@ -63,9 +67,9 @@ impl Translate for Pod {
             preemptable: preemptable(metadata).or_else(|| kai_pod::preemptable(metadata)),
             preempts: priority_class::policy(self.spec.preemption_policy.as_deref()),
             cooldown_ms: cooldown(metadata).unwrap_or(0),
-            request: request::total(about, &self.spec)?,
+            request,
             qos: request::qos(&self.spec),
-            constraints: placed_or(node_name, constraints(about, self))?,
+            constraints,
             claims: volume::claims_of(about, self)?,
             inline_drivers: volume::inline_drivers(self),
             labels: pairs(&metadata.labels),
@@ -131,20 +135,30 @@ pub(crate) fn group_of(metadata: &Metadata) -> Option<&str> {
 }
 
 /// The queue a pod without PodGroup names, in either dialect.
-pub(crate) fn queue_of(metadata: &Metadata) -> Option<&str> {
-    queue_named(metadata).map(|(_, name)| name)
+pub(crate) fn queue_of<'a>(metadata: &'a Metadata, view: &'a View) -> Option<&'a str> {
+    queue_named(metadata, view).map(|(_, name)| name)
 }
 
 /// What names the PodGroup, and its name: Volcano's word first.
-fn group_named(metadata: &Metadata) -> Option<(&'static str, &str)> {
-    let own = annotation(metadata, GROUP_NAME).map(|name| (GROUP_NAME, name));
-    own.or_else(|| kai_pod::group(metadata).map(|name| (kai_pod::GROUP_NAME, name)))
+fn group_named(metadata: &Metadata) -> Option<(Word<'static>, &str)> {
+    let own = annotation(metadata, GROUP_NAME).map(|name| (Word::Annotation(GROUP_NAME), name));
+    own.or_else(|| {
+        kai_pod::group(metadata).map(|name| (Word::Annotation(kai_pod::GROUP_NAME), name))
+    })
 }
 
 /// What names the queue, and its name: Volcano's word first.
-fn queue_named(metadata: &Metadata) -> Option<(&'static str, &str)> {
-    let own = annotation(metadata, QUEUE_NAME).map(|name| (QUEUE_NAME, name));
-    own.or_else(|| kai_pod::queue(metadata).map(|name| (kai_pod::QUEUE, name)))
+fn queue_named<'a>(metadata: &'a Metadata, view: &'a View) -> Option<(Word<'a>, &'a str)> {
+    let own = annotation(metadata, QUEUE_NAME).map(|name| (Word::Annotation(QUEUE_NAME), name));
+    let label = view.queue_label.as_deref().unwrap_or(kai_pod::QUEUE);
+    own.or_else(|| kai_pod::queue(metadata, label).map(|name| (Word::Label(label), name)))
+}
+
+/// What of a pod names something.
+#[derive(Clone, Copy)]
+enum Word<'a> {
+    Annotation(&'a str),
+    Label(&'a str),
 }
 
 fn annotation<'a>(metadata: &'a Metadata, key: &str) -> Option<&'a str> {
@@ -153,10 +167,13 @@ fn annotation<'a>(metadata: &'a Metadata, key: &str) -> Option<&'a str> {
 
 fn named(
     about: &About<'_>,
-    named: Option<(&'static str, &str)>,
+    named: Option<(Word<'_>, &str)>,
 ) -> Result<Option<Name>, TranslateError> {
-    let Some((key, name)) = named else { return Ok(None) };
-    let field = if key == kai_pod::QUEUE { "labels" } else { "annotations" };
+    let Some((word, name)) = named else { return Ok(None) };
+    let (field, key) = match word {
+        Word::Annotation(key) => ("annotations", key),
+        Word::Label(key) => ("labels", key),
+    };
     about.optional_name(&format!("metadata.{field}[{key:?}]"), name)
 }
 

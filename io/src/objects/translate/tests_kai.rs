@@ -2,9 +2,10 @@
 
 use muster_core::delta::{
     ClusterDelta, Facts, GroupTree, LevelWish, PodFacts, PodGroupFacts, QueueFacts, SubGroupNode,
-    TopologyFacts, WholeWhen,
+    TopologyFacts, Tries, WholeWhen,
 };
 use muster_core::resource::Quantity;
+use muster_core::status::SaidIn;
 use serde_json::{Value, json};
 
 use super::*;
@@ -158,6 +159,7 @@ fn a_group_without_sub_groups_needs_its_minimum_or_one() {
         levels: Some(levels),
         staleness_grace_ms: Some(-1000),
         preemption_delay_ms: 600_000,
+        pool: "default".into(),
         ..GroupTree::default()
     };
     assert_eq!(facts.tree, Some(Box::new(tree)));
@@ -179,6 +181,39 @@ fn a_group_knows_its_past_from_its_annotations() {
     let told =
         "has an annotation kai.scheduler/last-eviction-timestamp that is no time and is not used";
     assert_eq!(unsupported(&object), [told]);
+}
+
+#[test]
+fn a_group_says_how_loud_it_is_and_how_often_it_is_tried() {
+    let quiet = tree(json!({"markUnschedulable": false, "schedulingBackoff": 1}));
+    assert_eq!((quiet.pods_say, quiet.tries), (SaidIn::EventAlone, Tries::One));
+    for spec in [json!({}), json!({"markUnschedulable": true, "schedulingBackoff": -1})] {
+        let usual = tree(spec);
+        assert_eq!((usual.pods_say, usual.tries), (SaidIn::Status, Tries::Many));
+    }
+}
+
+#[test]
+fn a_group_knows_its_node_pool_and_where_it_failed_last() {
+    let condition = |pool: &str, transition: &str, status: &str| {
+        json!({"type": "UnschedulableOnNodePool", "nodePool": pool, "status": status,
+            "transitionID": transition})
+    };
+    let failed_in = |conditions: Vec<Value>| {
+        let value = json!({
+            "metadata": {"name": "g", "labels": {"kai.scheduler/node-pool": "a"}},
+            "spec": {"queue": "q"}, "status": {"schedulingConditions": conditions},
+        });
+        let object = object(ObjectKind::KaiPodGroup, &value);
+        let Facts::PodGroup(facts) = facts(&object) else { panic!("not a PodGroup") };
+        let tree = facts.tree.unwrap();
+        assert_eq!(&*tree.pool, "a");
+        tree.failed_in
+    };
+    assert_eq!(failed_in(Vec::new()), None);
+    let two = vec![condition("a", "2", "True"), condition("b", "10", "True")];
+    assert_eq!(failed_in(two).as_deref(), Some("b"), "the last change counts, as a number");
+    assert_eq!(failed_in(vec![condition("a", "1", "False")]), None);
 }
 
 fn leaf(name: &str, parent: Option<u16>, pods: u32) -> SubGroupNode {
@@ -301,13 +336,12 @@ fn groups_that_make_no_sense_are_set_aside() {
 #[test]
 fn what_a_group_asks_for_in_vain_is_said() {
     let odd = group(json!({
-        "markUnschedulable": false, "schedulingBackoff": 1, "preemptionDelay": "-5s",
+        "markUnschedulable": false, "schedulingBackoff": 3, "preemptionDelay": "-5s",
     }));
     assert_eq!(
         unsupported(&odd),
         [
-            "has markUnschedulable false; its pods say why they wait all the same",
-            "has a schedulingBackoff; it is tried again in any case",
+            "has a schedulingBackoff other than 1 and -1, which counts as -1",
             "has a preemptionDelay below 0s, which counts as none",
         ]
     );

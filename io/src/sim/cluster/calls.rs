@@ -1,14 +1,18 @@
 //! What the API server does with the scheduler's calls.
 
 use muster_core::delta::{AnnotatedNode, ClusterDelta, GroupPhase};
-use muster_core::ids::{Name, ObjectKey};
+use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::intent::Intent;
 use muster_core::resource::Format;
-use muster_core::status::{Condition, ConditionKind, GroupReport, QueueReport, ShardReport};
+use muster_core::status::{
+    Condition, ConditionKind, GangWait, GroupReport, GroupTimes, QueueReport, SaidIn, ShardReport,
+};
 
 use super::Cluster;
 use crate::objects::translate::annotate;
-use crate::objects::{NodeShardStatus, ObjectKind, Pod, PodGroupCondition, Scalar};
+use crate::objects::{
+    GroupPast, NodeShardStatus, ObjectKind, Pod, PodGroupCondition, Scalar, SchedulingCondition,
+};
 use crate::objects::{phase_text, state_text};
 
 impl Cluster {
@@ -30,10 +34,12 @@ impl Cluster {
                 Intent::GroupStatus { group, phase, report } => {
                     self.write_group(group, *phase, report);
                 }
+                Intent::GroupPast { group, report } => self.write_past(group, report.times),
+                Intent::GroupWait { group, wait } => self.write_wait(group, wait),
                 Intent::QueueStatus { queue, report } => self.write_queue(queue, report),
                 Intent::ShardStatus { shard, report } => self.write_shard(shard, report),
-                // The report has the scheduler's own words on every pod that waits.
-                Intent::Unscheduled { .. } => {}
+                // The report has the scheduler's own words on every pod that waits, and its decisions.
+                Intent::Unscheduled { .. } | Intent::Held { .. } => {}
             }
         }
     }
@@ -138,6 +144,28 @@ impl Cluster {
         if status.phase != phase {
             status.phase = phase;
             self.touch(ObjectKind::PodGroup, key);
+        }
+    }
+
+    /// Only a scheduler that starts anew reads it.
+    fn write_past(&mut self, key: &ObjectKey, times: GroupTimes) {
+        let Some(group) = self.store.kai_group_mut(key) else { return };
+        let ms = |time: Option<TimeMs>| time.map(|time| time.0);
+        group.past = GroupPast {
+            last_start_ms: ms(times.last_start),
+            stale_since_ms: ms(times.stale_since),
+            last_eviction_ms: ms(times.last_eviction),
+        };
+    }
+
+    /// As with the past.
+    fn write_wait(&mut self, key: &ObjectKey, wait: &GangWait) {
+        let Some(group) = self.store.kai_group_mut(key) else { return };
+        if wait.said == SaidIn::Status {
+            let condition = SchedulingCondition::of(wait, group.status.next_transition());
+            let conditions = &mut group.status.scheduling_conditions;
+            conditions.retain(|entry| *entry.node_pool != *wait.pool);
+            conditions.push(condition);
         }
     }
 

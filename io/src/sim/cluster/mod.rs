@@ -11,6 +11,7 @@ mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use muster_core::config::View;
 use muster_core::delta::ClusterDelta;
 use muster_core::ids::{Name, ObjectKey};
 
@@ -79,6 +80,12 @@ impl Cluster {
         cluster.apply(scenario.objects.iter().cloned(), 0);
         cluster.add_default_queue();
         cluster
+    }
+
+    /// The same for a scheduler that sees a part of it: the rest is gone to it.
+    #[must_use]
+    pub fn seen_by(self, view: View) -> Self {
+        Self { owner: self.owner.seeing(view), ..self }
     }
 
     fn add_default_queue(&mut self) {
@@ -165,6 +172,11 @@ impl Cluster {
         self.store.get(ObjectKind::Node, &ObjectKind::Node.key(None, name)).is_some()
     }
 
+    /// What of it the scheduler sees.
+    pub fn view(&self) -> &View {
+        self.owner.view()
+    }
+
     /// The pod of that name.
     pub fn pod(&self, key: &ObjectKey) -> Option<&Pod> {
         self.store.pod(key)
@@ -202,8 +214,8 @@ impl Cluster {
     }
 
     fn delta(&self, kind: ObjectKind, key: &ObjectKey) -> Option<ClusterDelta> {
-        let namesake = kind.namesake().and_then(|other| self.store.get(other, key));
-        match (self.store.get(kind, key), namesake) {
+        let seen = |kind| self.store.get(kind, key).filter(|object| self.owner.sees(object));
+        match (seen(kind), kind.namesake().and_then(seen)) {
             (None, None) => gone(kind, key),
             (Some(_), Some(_)) => in_both_dialects(kind, key),
             (Some(object), None) | (None, Some(object)) => {

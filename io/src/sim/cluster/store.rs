@@ -66,6 +66,13 @@ impl Store {
         }
     }
 
+    pub(super) fn kai_group_mut(&mut self, key: &ObjectKey) -> Option<&mut KaiPodGroup> {
+        match self.by_kind.get_mut(&ObjectKind::KaiPodGroup)?.get_mut(key) {
+            Some(Object::KaiPodGroup(group)) => Some(group),
+            _ => None,
+        }
+    }
+
     pub(super) fn group_mut(&mut self, key: &ObjectKey) -> Option<&mut PodGroup> {
         match self.by_kind.get_mut(&ObjectKind::PodGroup)?.get_mut(key) {
             Some(Object::PodGroup(group)) => Some(group),
@@ -149,6 +156,10 @@ pub(super) fn inherit(new: &mut Object, old: &Object) {
         (Object::Node(new), Object::Node(old)) => keep_status(&mut new.status, &old.status),
         (Object::PodGroup(new), Object::PodGroup(old)) => {
             keep_status(&mut new.status, &old.status);
+        }
+        (Object::KaiPodGroup(new), Object::KaiPodGroup(old)) => {
+            keep_status(&mut new.status, &old.status);
+            keep_status(&mut new.past, &old.past);
         }
         (Object::Queue(new), Object::Queue(old)) => keep_status(&mut new.status, &old.status),
         (Object::ResourceQuota(new), Object::ResourceQuota(old)) => {

@@ -326,7 +326,7 @@ fn group_phase<'de, D: Deserializer<'de>>(deserializer: D) -> Result<GroupPhase,
 }
 
 /// Every reason the core can give.
-const REASONS: [Reason; 16] = [
+const REASONS: [Reason; 17] = [
     Reason::SetAside,
     Reason::Gated,
     Reason::GangIncomplete,
@@ -343,6 +343,7 @@ const REASONS: [Reason; 16] = [
     Reason::BindBackoff,
     Reason::SearchCut,
     Reason::Refused,
+    Reason::TriedOnce,
 ];
 
 fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Reason, D::Error> {

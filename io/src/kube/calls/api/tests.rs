@@ -43,6 +43,8 @@ struct Server {
     count: (usize, usize),
     node: Option<&'static str>,
     leaving: bool,
+    /// Conditions that came, which are always taken.
+    conditions: usize,
 }
 
 type Shared = Arc<Mutex<Server>>;
@@ -53,7 +55,8 @@ fn locked(server: &Shared) -> std::sync::MutexGuard<'_, Server> {
 
 fn server(writes: &[Reply], reads: &[Reply]) -> Shared {
     let (writes, reads) = (writes.iter().copied().collect(), reads.iter().copied().collect());
-    Arc::new(Mutex::new(Server { writes, reads, count: (0, 0), node: None, leaving: false }))
+    let (count, node, leaving, conditions) = ((0, 0), None, false, 0);
+    Arc::new(Mutex::new(Server { writes, reads, count, node, leaving, conditions }))
 }
 
 impl Server {
@@ -70,6 +73,7 @@ impl Server {
         match *method {
             Method::POST => self.node = Some("n0"),
             Method::DELETE => self.leaving = true,
+            Method::PATCH => self.conditions += 1,
             _ => {}
         }
     }
@@ -249,4 +253,18 @@ async fn an_eviction_of_a_pod_that_is_gone_is_no_failure() {
     assert_eq!(evict(&certain).await, None);
     let found_gone = server(&then(Reply::Lost, &[(401, 5)]), &[Reply::Status(404)]);
     assert_eq!(evict(&found_gone).await, None);
+}
+
+#[tokio::test]
+async fn a_bare_deletion_leaves_no_condition() {
+    for (mode, conditions) in [(EvictionMode::Delete, 1), (EvictionMode::BareDelete, 0)] {
+        let server = server(&[], &[]);
+        let (api, _inbox) = calls(&server);
+        api.set_eviction(mode);
+        let pod = PodRef { key: ObjectKey::new("default", "p"), uid: "u".into() };
+        let kind = ActKind::Evict { ruling: ruling(DecisionOp::Evict) };
+        api.carry_out(Call::Act(Act { pod, kind })).await;
+        let server = locked(&server);
+        assert_eq!((server.leaving, server.conditions), (true, conditions));
+    }
 }

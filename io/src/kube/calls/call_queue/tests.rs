@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use muster_core::ids::ObjectKey;
 use muster_core::intent::{DecisionOp, Ruling};
-use muster_core::status::WaitReport;
+use muster_core::status::{SaidIn, WaitReport};
 use muster_core::verdict::Reason;
 use proptest::prelude::*;
 
@@ -41,6 +41,7 @@ fn wait(name: &str, message: &str) -> Call {
             reason: "Unschedulable",
             code: Reason::NeverFits,
             message: message.into(),
+            said: SaidIn::Status,
         }),
     })
 }
