@@ -6,6 +6,7 @@
 mod requirement;
 mod node;
 mod load;
+mod past_use;
 mod pod;
 mod interpod;
 mod podgroup;
@@ -27,6 +28,7 @@ pub use interpod::{
 };
 pub use load::{MeasuredUsage, NodeLoadFacts};
 pub use node::{NodeFacts, Taint, TaintEffect};
+pub use past_use::{PastUseFacts, UsedParts};
 pub use pod::{
     AnnotatedNode, Constraints, Ownership, Packing, PodFacts, PodPhase, QosClass, StrategyWish,
     Toleration,
@@ -173,6 +175,8 @@ objects! {
     PodGroup(PodGroupFacts boxed), key: ObjectKey, "PodGroup ";
     /// A queue.
     Queue(QueueFacts boxed), name: Name, "Queue ";
+    /// What a queue used of late.
+    PastUse(PastUseFacts), queue: Name, "QueueUsage ";
     /// A priority class.
     PriorityClass(PriorityClassFacts), name: Name, "PriorityClass ";
     /// A topology domain.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::delta::GroupPhase;
+use crate::delta::{GroupPhase, UsedParts};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::Quantity;
 use crate::status::{Condition, QueueReport, QueueState};
@@ -106,6 +106,8 @@ pub struct QueueView {
     pub borrowed: Vec<(Name, Quantity)>,
     /// What is odd about its limits or its place in the tree, as a sentence.
     pub warnings: Vec<String>,
+    /// The part of the cluster it used of late: of cpu, memory and GPUs, in millionths.
+    pub past: UsedParts,
 }
 
 impl QueueView {

@@ -24,7 +24,9 @@ use crate::policy::{Policies, SchedulerConfig};
 use crate::ranking::Rankings;
 use crate::report::{Census, JobView, PodView, QueueView};
 use crate::reservation::ReservationCounts;
-use crate::world::{self, Images, Names, NodeGroups, Reads, Reservations, SetAside, Shards};
+use crate::world::{
+    self, Images, Names, NodeGroups, Reads, Reservations, SetAside, Shards, UsageRecord,
+};
 
 /// A scheduler with all it knows.
 pub struct Scheduler {
@@ -84,6 +86,8 @@ impl Scheduler {
         world.insert_resource(Settings::new(config));
         world.insert_resource(Shards::new(config.sharding.clone()));
         world.insert_resource(Reservations::new(config.pipeline));
+        let (recording, clock) = (config.usage_record.as_ref(), &config.clock);
+        world.insert_resource(UsageRecord::new(recording, clock.zero_ms));
         ingest::init(&mut world);
         let schedule = cycle::schedule(config);
         Self { world, schedule, pool, settled: Settled::No }

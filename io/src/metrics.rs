@@ -87,6 +87,9 @@ pub(crate) struct Metrics {
     watch_failures: Family<Label, Counter>,
     load_nodes: Gauge,
     load_failures: Counter,
+    usage_queues: Gauge,
+    usage_failures: Counter,
+    usage_stale: Gauge,
     questions: Family<Label, Counter>,
     question_failures: Family<Label, Counter>,
     leader: Gauge,
@@ -128,6 +131,9 @@ impl Metrics {
             watch_failures: Family::default(),
             load_nodes: Gauge::default(),
             load_failures: Counter::default(),
+            usage_queues: Gauge::default(),
+            usage_failures: Counter::default(),
+            usage_stale: Gauge::default(),
             questions: Family::default(),
             question_failures: Family::default(),
             leader: Gauge::default(),
@@ -196,6 +202,12 @@ impl Metrics {
         all.register("load_nodes", help, self.load_nodes.clone());
         let help = "Readings of the load of nodes that failed";
         all.register("load_failures", help, self.load_failures.clone());
+        let help = "Queues whose past use was read last";
+        all.register("usage_queues", help, self.usage_queues.clone());
+        let help = "Readings of past use that failed";
+        all.register("usage_failures", help, self.usage_failures.clone());
+        let help = "1 while what is known of past use is older than it should be";
+        all.register("usage_stale", help, self.usage_stale.clone());
         let help = "Questions to servers that plugins ask";
         all.register("plugin_questions", help, self.questions.clone());
         let help = "Those of them without an answer that makes sense";
@@ -353,6 +365,19 @@ impl Metrics {
 
     pub(crate) fn load_failed(&self) {
         self.load_failures.inc();
+    }
+
+    pub(crate) fn usage_read(&self, queues: usize) {
+        self.usage_queues.set(queues as i64);
+        self.usage_stale.set(0);
+    }
+
+    pub(crate) fn usage_failed(&self) {
+        self.usage_failures.inc();
+    }
+
+    pub(crate) fn usage_is_stale(&self) {
+        self.usage_stale.set(1);
     }
 
     pub(crate) fn leads(&self, leads: bool) {

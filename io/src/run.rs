@@ -150,6 +150,8 @@ struct Loop {
     inbox: Receiver<LoopEvent>,
     /// Were all first lists read?
     ready: bool,
+    /// Until when nothing is decided because what queues used of late is not known.
+    usage_by: Option<Instant>,
     leadership: Leadership,
     writes: Writes,
     sharding: ShardingOverride,
@@ -187,6 +189,7 @@ impl Loop {
             services,
             inbox,
             ready: false,
+            usage_by: parsed.usage_source.as_ref().map(|source| begun + source.wait_at_most),
             leadership: match options.lease {
                 None => Leadership::Leads,
                 Some(_) => Leadership::Follows,
@@ -221,7 +224,7 @@ impl Loop {
         if flow == Flow::Over {
             return flow;
         }
-        if self.ready {
+        if self.ready && !self.awaits_usage() {
             self.last_cycle = Instant::now();
             match self.leadership {
                 Leadership::Leads => self.decide(),
@@ -231,6 +234,16 @@ impl Loop {
             self.check_ledger();
         }
         Flow::On
+    }
+
+    /// Is what queues used of late still to be waited for? Shares that ignore it could evict pods of whoever
+    /// used least.
+    fn awaits_usage(&mut self) -> bool {
+        if self.usage_by.is_some_and(|by| Instant::now() >= by) {
+            warn!("past use is not known in time; until it is, fair shares go without it");
+            self.usage_by = None;
+        }
+        self.usage_by.is_some()
     }
 
     fn gather(&mut self, runtime: &Runtime) -> Vec<LoopEvent> {
@@ -266,6 +279,7 @@ impl Loop {
                         self.services.metrics.set_ready();
                     }
                 }
+                LoopEvent::UsageKnown => self.usage_by = None,
                 LoopEvent::Leadership(leadership) => self.change_leadership(leadership),
                 LoopEvent::Config(config) => self.reconfigure(*config),
                 LoopEvent::Stop => return Flow::Over,
@@ -305,6 +319,7 @@ impl Loop {
         self.period = self.given_period.unwrap_or(Duration::from_millis(tuning.period_ms));
         self.services.api.set_eviction(tuning.eviction);
         self.services.read_loads_from(parsed.load_source.clone());
+        self.services.read_usage_from(parsed.usage_source.clone());
         self.services.metrics.config(hash);
         self.services.metrics.speak(parsed.config.dialect);
         for warning in parsed.warnings.iter().chain(&parsed.missing_load_source()) {

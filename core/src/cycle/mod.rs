@@ -1,7 +1,7 @@
 //! One cycle, a file a stage, in running order.
 //!
 //! `ingest` takes in what happened, `consult` tells plugins of the cycle that speak with others, `age` forgets loads that are too old, `expire` ends what has waited
-//! too long, `stale` gives up reservations that cannot be kept, `shares` divides the cluster among the
+//! too long, `stale` gives up reservations that cannot be kept, `remember` weighs what queues used of late, `shares` divides the cluster among the
 //! queues, `overdue` marks who has waited too long, `hours` opens and closes zones of lent nodes, the
 //! configured actions decide,
 //! and `reflect` says how things stand. The `actions` line of the configuration
@@ -12,6 +12,7 @@ mod consult;
 mod age;
 mod expire;
 mod stale;
+pub(crate) mod remember;
 mod shares;
 mod overdue;
 mod hours;
@@ -58,6 +59,7 @@ pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
         age::age,
         expire::expire,
         stale::release,
+        remember::weigh,
         shares::apportion,
         overdue::mark,
         hours::turn,
@@ -92,12 +94,17 @@ pub(crate) fn schedule(config: &SchedulerConfig) -> Schedule {
                 let evict = evict_stale_gangs::evict_stale_gangs(grace_ms);
                 schedule.add_systems(evict.in_set(stage))
             }
-            ActionKind::Planned => continue,
         };
     }
-    let closing =
-        (reflect::reflect, reflect::tell_waits, reflect::rest, consult::end, lap("reflect"))
-            .chain();
+    let closing = (
+        reflect::reflect,
+        reflect::tell_waits,
+        reflect::rest,
+        remember::note,
+        consult::end,
+        lap("reflect"),
+    )
+        .chain();
     schedule.add_systems(closing.in_set(Stage(config.actions.len() + 1)));
     for at in 0..=config.actions.len() {
         schedule.configure_sets(Stage(at).before(Stage(at + 1)));

@@ -16,14 +16,14 @@ use bevy_ecs::prelude::{Res, ResMut, Resource};
 use crate::delta::GroupPhase;
 use crate::ids::TimeMs;
 use crate::place::{AFTER_OTHERS, Now, OUT_OF_TIME, Session};
-use crate::world::{Cluster, Shards};
+use crate::world::{Cluster, Shards, UsageRecord};
 
 pub(crate) use queues::ReportedQueues;
 pub(super) use waits::tell_waits;
 
 /// When the next cycle is due even if nothing happens: the end of the first pause, or of the first
 /// patience, of a job, of a reservation, of the wait for an answer, of what is known of the load of a
-/// node, or of the hours of lent nodes.
+/// node, or of the hours of lent nodes; or past use is to be weighed anew.
 #[derive(Clone, Copy, Debug, Default, Resource)]
 pub(crate) struct NextDue(pub(crate) Option<TimeMs>);
 
@@ -32,6 +32,7 @@ pub(super) fn reflect(
     mut due: ResMut<'_, NextDue>,
     mut told: ResMut<'_, ReportedQueues>,
     mut shards: ResMut<'_, Shards>,
+    record: Res<'_, UsageRecord>,
 ) {
     mirror::reflect(&mut session);
     let alarm = session.alarm.0.take().filter(|&time| time > session.now.0);
@@ -39,7 +40,8 @@ pub(super) fn reflect(
     let load_ends = session.cluster.loads.fades_at();
     let hour = session.cluster.lending.until;
     let overdue = session.cluster.next_overdue();
-    let due_at = [next_due(&mut session), alarm, waits_end, overdue, load_ends, hour];
+    let weighing = usage_due(&mut session, &record);
+    let due_at = [next_due(&mut session), alarm, waits_end, overdue, load_ends, hour, weighing];
     due.0 = due_at.into_iter().flatten().min();
     refused::join(&mut session);
     let gangs = groups::reflect(&mut session);
@@ -62,6 +64,14 @@ pub(super) fn rest(mut cluster: Cluster<'_, '_>, now: Res<'_, Now>) {
                 || job.backoff.until.is_some_and(|until| until > now.0)
         })
     });
+}
+
+/// When past use is weighed next. While nobody waits it changes nothing, and whoever comes later finds it
+/// weighed then.
+fn usage_due(session: &mut Session<'_, '_>, record: &UsageRecord) -> Option<TimeMs> {
+    let due = record.due()?;
+    let mut open = session.cluster.open_jobs().into_iter();
+    open.any(|job| session.cluster.job(job).counts().waiting() > 0).then_some(due)
 }
 
 fn next_due(session: &mut Session<'_, '_>) -> Option<TimeMs> {

@@ -1,6 +1,6 @@
 //! Divides the cluster among the queues, before the actions ask what each may have.
 //!
-//! Runs through only when a queue, what queues use and want, or what nodes offer has changed since. A plugin
+//! Runs through only when a queue, what queues use, want or used of late, or what nodes offer has changed since. A plugin
 //! may keep its division up to date from change to change; then only a queue that comes, goes or is
 //! changed makes it anew.
 //!
@@ -12,10 +12,10 @@ use bevy_ecs::query::QueryData;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::policy::{Claims, KeptDivision, Policies, Portion, QueueClaim, Wants};
+use crate::policy::{Claims, KeptDivision, Policies, Portion, QueueClaim, QueueNews, Wants};
 use crate::resource::ResourceNames;
 use crate::world::{
-    ClusterTotals, Names, QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse,
+    ClusterTotals, Names, QueueDeserved, QueueIdentity, QueuePast, QueueSpec, QueueTerms, QueueUse,
 };
 
 /// What the division reads and writes of a queue.
@@ -26,6 +26,7 @@ pub(super) struct Side {
     identity: Ref<'static, QueueIdentity>,
     spec: Ref<'static, QueueSpec>,
     usage: Ref<'static, QueueUse>,
+    past: Ref<'static, QueuePast>,
     deserved: &'static mut QueueDeserved,
     terms: &'static mut QueueTerms,
 }
@@ -50,7 +51,7 @@ pub(super) fn apportion(
         |side: &SideReadOnlyItem<'_, '_>| side.identity.is_changed() || side.spec.is_changed();
     let count = queues.iter().len();
     let same_queues = *known == count && !queues.iter().any(|side| is_other(&side));
-    let moved = total.is_changed() || queues.iter().any(|side| side.usage.is_changed());
+    let moved = total.is_changed() || queues.iter().any(|side| is_news(&side));
     if same_queues && !moved {
         return;
     }
@@ -69,13 +70,19 @@ pub(super) fn apportion(
     }
 }
 
+/// Does the queue have, want or have used something else than before?
+fn is_news(side: &SideReadOnlyItem<'_, '_>) -> bool {
+    side.usage.is_changed() || side.past.is_changed()
+}
+
 /// Tells a division what has changed, and queues what they are due by it.
 fn update(queues: &mut Query<'_, '_, Side>, kept: &mut LastDivision, total: &ClusterTotals) {
-    let sides: Vec<SideReadOnlyItem<'_, '_>> =
-        queues.iter().filter(|side| side.usage.is_changed()).collect();
+    let sides: Vec<SideReadOnlyItem<'_, '_>> = queues.iter().filter(is_news).collect();
     let index = |side: &SideReadOnlyItem<'_, '_>| kept.at.get(&side.entity).copied();
-    let changed = sides.iter().filter_map(|side| Some((index(side)?, &*side.usage)));
-    let changed: Vec<(usize, &QueueUse)> = changed.collect();
+    let changed = sides.iter().filter_map(|side| {
+        Some(QueueNews { queue: index(side)?, usage: &side.usage, past: side.past.0 })
+    });
+    let changed: Vec<QueueNews<'_>> = changed.collect();
     for (at, due) in kept.division.update(total.offered(), total.by_others(), &changed) {
         let Ok(mut side) = queues.get_mut(kept.queues[at]) else { continue };
         side.deserved.0 = Some(due);
@@ -137,6 +144,7 @@ fn divide(
         over_quota: side.spec.over_quota.as_ref().map(|terms| terms.weights),
         usage: &side.usage,
         wants: if side.identity.present { Wants::Everything } else { Wants::WhatItHas },
+        past: side.past.0,
     });
     let queues: Vec<QueueClaim<'_>> = claims.collect();
     let (total, others) = (total.offered(), total.by_others());

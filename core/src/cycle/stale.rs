@@ -107,7 +107,12 @@ fn held_on(cluster: &mut Cluster<'_, '_>, nodes: &[Entity]) -> BTreeMap<Entity, 
             continue;
         }
         for &task in &job.members.0 {
-            if let (TaskStatus::Pipelined, Some(node)) = cluster.task(task).status()
+            let item = cluster.task(task);
+            let own = match item.status() {
+                (TaskStatus::Pipelined, node) => node,
+                _ => None,
+            };
+            if let Some(node) = own.or(item.heir_home())
                 && let Some(tasks) = held.get_mut(&node)
             {
                 tasks.push(task);

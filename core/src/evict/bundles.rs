@@ -188,7 +188,7 @@ impl Bundles {
         let queue = self.queues.iter().position(|&queue| queue == bundle.queue).unwrap_or(0);
         match purpose {
             EvictPurpose::Preempt => (bundle.state, 0, i64::from(bundle.priority)),
-            EvictPurpose::Reclaim => (bundle.state, queue, 0),
+            EvictPurpose::Reclaim | EvictPurpose::Consolidate => (bundle.state, queue, 0),
         }
     }
 
@@ -353,7 +353,7 @@ impl Bundles {
             let band = -(efficiency.saturating_add(BAND / 2) / BAND);
             bundle.rank.merit = match by.action.purpose {
                 EvictPurpose::Preempt => [i64::from(bundle.priority), band],
-                EvictPurpose::Reclaim => [band, 0],
+                EvictPurpose::Reclaim | EvictPurpose::Consolidate => [band, 0],
             };
             bundle.rank.spill = spills(&bundle.lost, &shortage);
         }

@@ -131,7 +131,7 @@ impl FreeableRoom {
     }
 
     /// Looks at some rows.
-    fn bound(
+    pub(super) fn bound(
         &self,
         session: &Session<'_, '_>,
         shortage: &Shortage,

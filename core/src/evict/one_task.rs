@@ -105,7 +105,9 @@ fn make_offer(
     let mut tasks: Vec<Entity> = tasks.iter().copied().filter(standing).collect();
     session.policies.sort_victims(&session.cluster, evictor, &mut tasks);
     let tasks = match evictor.purpose {
-        EvictPurpose::Preempt => session.policies.preemptable(&session.cluster, evictor, &tasks),
+        EvictPurpose::Preempt | EvictPurpose::Consolidate => {
+            session.policies.preemptable(&session.cluster, evictor, &tasks)
+        }
         EvictPurpose::Reclaim => {
             let mut named = session.policies.reclaimable(&session.cluster, evictor, &tasks);
             let mut fairness = Fairness::new(session, evictor, request, entitlement);

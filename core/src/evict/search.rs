@@ -35,7 +35,7 @@ impl Price {
         }
         let weights = match action.purpose {
             EvictPurpose::Preempt => [priority, cost, count],
-            EvictPurpose::Reclaim => [cost, priority, count],
+            EvictPurpose::Reclaim | EvictPurpose::Consolidate => [cost, priority, count],
         };
         Self { breaks, weights }
     }
@@ -147,7 +147,7 @@ impl VictimSearch<'_> {
         let named =
             session.policies.unified_evictable(&session.cluster, &self.shortage.evictor, tasks);
         match self.action.purpose {
-            EvictPurpose::Preempt => named.into_iter().collect(),
+            EvictPurpose::Preempt | EvictPurpose::Consolidate => named.into_iter().collect(),
             EvictPurpose::Reclaim => {
                 let Shortage { evictor, sum, .. } = self.shortage;
                 let mut fairness = Fairness::new(session, evictor, sum, Entitlement::Due);
@@ -247,6 +247,7 @@ pub(super) fn grounds(session: &Session<'_, '_>, action: &EvictAction, job: Enti
                 "gives back room to {beneficiary} of queue {queue:?}, which has less than its due"
             )
         }
+        EvictPurpose::Consolidate => format!("moves elsewhere, so that {beneficiary} finds room"),
     };
     Grounds { beneficiary: Some(beneficiary), reason }
 }

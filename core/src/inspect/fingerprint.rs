@@ -105,10 +105,11 @@ impl Writer<'_, '_, '_> {
             job.as_ref().map(|job| &job.counts().roles[usize::from(task.membership.role)].name);
         let default_spread = self.classes.get(task.membership.class).default_spread();
         format!(
-            "task {} {} {status:?} on {:?} of {:?} {role:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            "task {} {} {status:?} on {:?} to {:?} of {:?} {role:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
             task.identity.key,
             task.identity.uid,
             self.node(node),
+            self.node(task.heir_home()),
             job.as_ref().map(|job| &job.identity.key),
             task.priority,
             task.traits,

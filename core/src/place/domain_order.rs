@@ -54,8 +54,8 @@ impl DomainNeed {
         let (mut need, mut waiting) = (Self::default(), Vec::new());
         for task in tasks {
             let task = session.cluster.task(task);
-            // Room held for a task is its own: it is no need for more.
-            if task.status().0 != TaskStatus::Pending {
+            // Room held for a task is its own: it is no need for more. Who is evicted lacks what it had.
+            if !matches!(task.status().0, TaskStatus::Pending | TaskStatus::Releasing) {
                 continue;
             }
             let class = task.membership.class;

@@ -143,13 +143,17 @@ fn place_task(
 ) -> Placement {
     let item = session.cluster.task(task);
     let (class, preempts) = (item.membership.class, item.priority.preempts);
+    let leaves = match item.status() {
+        (TaskStatus::Releasing, from) => from,
+        _ => None,
+    };
     // If rules changed and the node may not serve it any more, it is placed like any other.
     if let (TaskStatus::Pipelined, Some(node)) = item.status()
         && let Some(placement) = redeem_reservation(session, statement, task, node)
     {
         return placement;
     }
-    if statement.evicts() && preempts == PreemptionPolicy::Never {
+    if statement.evicts() && preempts == PreemptionPolicy::Never && leaves.is_none() {
         return place_beside_victims(session, statement, job, task, rows);
     }
     let allowed = session.policies.allocatable(
@@ -163,7 +167,11 @@ fn place_task(
     }
     session.ranking(class);
     let ranking = session.rankings.latest(class).expect("it was brought up to date just now");
-    let best = fill_order.best(&session.cluster, (task, class), ranking, rows);
+    // Who fits again where it is stays there.
+    let own = leaves.map(|node| session.cluster.node(node).place.row).filter(|&row| {
+        rows.is_none_or(|rows| rows.binary_search(&row).is_ok()) && ranking.fit(row) != Fit::None
+    });
+    let best = own.or_else(|| fill_order.best(&session.cluster, (task, class), ranking, rows));
     let Some(row) = best else { return Placement::NoRoom };
     let fit = ranking.fit(row);
     if take(session, statement, task, row, fit) { Placement::Placed } else { Placement::NoRoom }
@@ -202,12 +210,14 @@ fn take(
     fit: Fit,
 ) -> bool {
     let node = session.cluster.columns().entities[row as usize];
+    let leaves = session.cluster.task(task).status().0 == TaskStatus::Releasing;
     let done = match fit {
+        Fit::Idle | Fit::Future if leaves => statement.relocate(&mut session.cluster, task, node),
         Fit::Idle => statement.allocate(&mut session.cluster, task, node),
         Fit::Future => statement.pipeline(&mut session.cluster, task, node),
         Fit::None => return false,
     };
-    debug_assert!(done.is_ok(), "only pending and pipelined tasks are listed");
+    debug_assert!(done.is_ok(), "only tasks that wait or are being evicted are listed");
     true
 }
 

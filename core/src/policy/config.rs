@@ -9,8 +9,8 @@ use std::sync::Arc;
 use super::plugin::Plugin;
 use super::spec::{PluginSpec, Setup};
 use crate::config::{
-    ActionConfig, Arguments, Dialect, Gate, Gates, PipelineConfig, Sharding, Tuning, Values, View,
-    WallClock,
+    ActionConfig, Arguments, Dialect, Gate, Gates, PipelineConfig, Sharding, Tuning,
+    UsageRecording, Values, View, WallClock,
 };
 use crate::resource::ResourceNames;
 
@@ -29,6 +29,8 @@ pub struct SchedulerConfig {
     pub sharding: Option<Sharding>,
     /// What of the cluster is seen at all.
     pub view: View,
+    /// How past use of queues is kept here; none if it is not.
+    pub usage_record: Option<UsageRecording>,
     /// What clocks show where a plugin goes by the time of day.
     pub clock: Clock,
     /// Whose file it is.

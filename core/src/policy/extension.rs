@@ -14,6 +14,7 @@ use super::evict::{Ballot, Evictor, Proposal};
 use super::plugin::Plugin;
 use super::queues::{Claims, Portion};
 use crate::class::Class;
+use crate::delta::UsedParts;
 use crate::ids::TimeMs;
 use crate::intent::Consultation;
 use crate::interpod::{InterPodFilters, InterPodScores};
@@ -317,14 +318,25 @@ pub trait ApportionPlugin: Plugin {
 
 /// A division of the cluster that is kept up to date.
 pub trait KeptDivision: Send + Sync {
-    /// What there is may be something else now, and some queues, by their index among the claims, have
-    /// or want something else. Returns the queues with another due, and that.
+    /// What there is may be something else now, and some queues have or want something else, or have used
+    /// more or less of late. Returns the queues with another due, and that.
     fn update(
         &mut self,
         total: &ResourceVec,
         others: &ResourceVec,
-        changed: &[(usize, &QueueUse)],
+        changed: &[QueueNews<'_>],
     ) -> Vec<(usize, Limits)>;
+}
+
+/// What a queue has, wants and used of late, now that any of it is something else.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueNews<'a> {
+    /// Its index among the claims.
+    pub queue: usize,
+    /// What it and its children have and want.
+    pub usage: &'a QueueUse,
+    /// What they used of late.
+    pub past: UsedParts,
 }
 
 /// Admits jobs. A rejection ends the vote, a permit ends it at its tier, and silence agrees.
@@ -382,6 +394,17 @@ pub trait UnifiedEvictablePlugin: Plugin {
         evictor: &Evictor,
         candidates: &[Entity],
     ) -> Ballot;
+
+    /// Which of the candidates may be moved for a whole gang: evicted with room held for them elsewhere, so
+    /// that their queues lose nothing. Those who may be evicted, unless the plugin knows better.
+    fn may_move(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        candidates: &[Entity],
+    ) -> Ballot {
+        self.unified_evictable(cluster, evictor, candidates)
+    }
 }
 
 /// Chooses who makes way for a whole gang. The first answer counts.

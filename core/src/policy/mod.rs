@@ -37,7 +37,7 @@ pub use point::{Extensions, Facets, HasPoints, Point, Points};
 #[doc(hidden)]
 pub use point::{Has, HasNot};
 pub use queues::{Claims, Portion, QueueClaim, Wants};
-pub(crate) use queues::{Giving, upwards};
+pub(crate) use queues::{Giving, SharedResources, upwards};
 pub use registry::{Registry, RegistryError};
 pub use spec::{BadArgument, BuildFn, PluginSpec, Setup, Support, Weight, Words};
 pub use tiers::{Moves, OrderKey, Policies, Standings};

@@ -89,6 +89,7 @@ pub(crate) fn config(tier: Vec<PluginConfig>, actions: &[&str]) -> SchedulerConf
         pipeline: PipelineConfig::default(),
         sharding: None,
         view: View::default(),
+        usage_record: None,
         clock: Clock::default(),
         dialect: Dialect::Volcano,
     }

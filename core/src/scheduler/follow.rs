@@ -8,7 +8,7 @@ use bevy_ecs::prelude::World;
 
 use super::{Scheduler, Settled};
 use crate::cycle::ingest::{self, Inbox};
-use crate::cycle::{Leadership, ReportedQueues};
+use crate::cycle::{self, Leadership, ReportedQueues};
 use crate::ids::TimeMs;
 use crate::place::Now;
 use crate::world::{ActiveJobs, ChangeLog, Directory};
@@ -32,9 +32,16 @@ impl Scheduler {
                 *world.resource_mut::<ReportedQueues>() = ReportedQueues::default();
             }
             ingest::ingest(world);
+            note_use(world);
             trim_logs(world);
         });
     }
+}
+
+/// Whoever takes over goes on with a record of its own.
+fn note_use(world: &mut World) {
+    let run = world.run_system_cached(cycle::remember::note);
+    debug_assert!(run.is_ok(), "the parameters are resources and queries that always exist");
 }
 
 /// Nobody reads the log and the list of active jobs before the next cycle does.

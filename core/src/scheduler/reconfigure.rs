@@ -6,6 +6,7 @@
 //! the due and limits of queues. The stages and plugins themselves are replaced.
 
 use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::DetectChangesMut;
 
 use super::{Scheduler, Settled};
 use crate::class::Classes;
@@ -14,7 +15,10 @@ use crate::evict::InfeasibleCache;
 use crate::place::Settings;
 use crate::policy::{Policies, SchedulerConfig};
 use crate::ranking::Rankings;
-use crate::world::{ActiveJobs, JobOverdue, Names, QueueDeserved, QueueTerms, Shards};
+use crate::world::{
+    ActiveJobs, JobOverdue, Names, QueueDeserved, QueueIdentity, QueuePast, QueueTerms, Shards,
+    ToldUse, UsageRecord,
+};
 
 /// The rules of the new configuration read what the scheduler has not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,6 +59,17 @@ impl Scheduler {
         }
         if spread != spreads {
             ingest::switch_default_spread(world);
+        }
+        let (recording, clock) = (config.usage_record.as_ref(), &config.clock);
+        world.resource_mut::<UsageRecord>().reconfigure(recording, clock.zero_ms);
+        if recording.is_none() {
+            // What was recorded here counts no more, and what others tell does.
+            world.resource_scope::<ToldUse, _>(|world, told| {
+                let mut queues = world.query::<(&QueueIdentity, &mut QueuePast)>();
+                for (identity, mut past) in queues.iter_mut(world) {
+                    past.set_if_neq(told.of(&identity.name));
+                }
+            });
         }
         let mut queues = world.query::<(&mut QueueDeserved, &mut QueueTerms)>();
         for (mut deserved, mut terms) in queues.iter_mut(world) {

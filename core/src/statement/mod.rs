@@ -115,15 +115,21 @@ impl Statement {
         Ok(())
     }
 
-    /// Gives up the room held for a task. The cause is told and counted if nothing else follows.
+    /// Gives up the room held for a task, or for the pod that comes in its place. The cause is told and
+    /// counted if nothing else follows.
     pub fn unpipeline(
         &mut self,
         cluster: &mut Cluster<'_, '_>,
         task: Entity,
         cause: Release,
     ) -> Result {
-        expect_status(cluster, task, "unpipeline", &[TaskStatus::Pipelined])?;
-        self.write(cluster, task, None, Why::Released(cause));
+        let item = cluster.task(task);
+        if item.heir_home().is_none() {
+            expect_status(cluster, task, "unpipeline", &[TaskStatus::Pipelined])?;
+        }
+        let moving = item.assumed.0.is_some_and(Assumption::is_eviction);
+        let after = moving.then_some(Assumption::Evicting);
+        self.write(cluster, task, after, Why::Released(cause));
         Ok(())
     }
 
@@ -142,9 +148,29 @@ impl Statement {
     /// Takes an eviction of this transaction back.
     pub fn spare(&mut self, cluster: &mut Cluster<'_, '_>, task: Entity) -> Result {
         expect_status(cluster, task, "spare", &[TaskStatus::Releasing])?;
-        if cluster.task(task).assumed.0 == Some(Assumption::Evicting) {
+        if cluster.task(task).assumed.0.is_some_and(Assumption::is_eviction) {
             self.write(cluster, task, None, Why::Placed);
         }
+        Ok(())
+    }
+
+    /// Holds room on the node for the pod that comes in the place of one that is being evicted: it is
+    /// moved rather than lost. On its own node it simply stays.
+    pub fn relocate(
+        &mut self,
+        cluster: &mut Cluster<'_, '_>,
+        task: Entity,
+        node: Entity,
+    ) -> Result {
+        let item = cluster.task(task);
+        let (status, from) = item.status();
+        if !item.assumed.0.is_some_and(Assumption::is_eviction) || status != TaskStatus::Releasing {
+            return Err(StatementError { op: "relocate", status });
+        }
+        if from == Some(node) {
+            return self.spare(cluster, task);
+        }
+        self.write(cluster, task, Some(Assumption::Moving(node)), Why::Placed);
         Ok(())
     }
 
@@ -166,13 +192,14 @@ impl Statement {
         self.evicts
     }
 
-    /// Tasks it evicts.
+    /// Tasks it evicts, those it moves included.
     pub(crate) fn victims<'a>(
         &'a self,
         cluster: &'a Cluster<'_, '_>,
     ) -> impl Iterator<Item = Entity> + 'a {
         let evicted = self.log.iter().filter(|entry| matches!(entry.why, Why::Evicted(_)));
-        let goes = |task: &Entity| cluster.task(*task).assumed.0 == Some(Assumption::Evicting);
+        let goes =
+            |task: &Entity| cluster.task(*task).assumed.0.is_some_and(Assumption::is_eviction);
         evicted.map(|entry| entry.task).filter(goes)
     }
 

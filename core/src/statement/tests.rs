@@ -251,6 +251,8 @@ pub(crate) enum Step {
     Allocate(usize, usize),
     Pipeline(usize, usize),
     Evict(usize),
+    Relocate(usize, usize),
+    Spare(usize),
     Unpipeline(usize),
     PipelineAll(usize),
     Mark,
@@ -265,6 +267,8 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         4 => (0..12_usize, 0..4_usize).prop_map(|(task, node)| Step::Allocate(task, node)),
         4 => (0..12_usize, 0..4_usize).prop_map(|(task, node)| Step::Pipeline(task, node)),
         3 => (0..12_usize).prop_map(Step::Evict),
+        4 => (0..12_usize, 0..4_usize).prop_map(|(task, node)| Step::Relocate(task, node)),
+        1 => (0..12_usize).prop_map(Step::Spare),
         2 => (0..12_usize).prop_map(Step::Unpipeline),
         1 => (0..3_usize).prop_map(Step::PipelineAll),
         2 => Just(Step::Mark),
@@ -320,6 +324,14 @@ pub(crate) fn perform(cluster: &mut Cluster<'_, '_>, statement: &mut Statement, 
             Step::Evict(task) => {
                 let grounds = Grounds { beneficiary: Some(key("a")), reason: "test".into() };
                 let _ = statement.evict(cluster, cast.tasks[task], grounds);
+            }
+            Step::Relocate(task, node) => {
+                let _ = statement.relocate(cluster, cast.tasks[task], cast.nodes[node]);
+            }
+            // Only what the transaction itself has evicted may be spared.
+            Step::Spare(task) => {
+                let own = statement.victims(cluster).any(|victim| victim == cast.tasks[task]);
+                let _ = own.then(|| statement.spare(cluster, cast.tasks[task]));
             }
             Step::Unpipeline(task) => {
                 let _ = statement.unpipeline(cluster, cast.tasks[task], Release::Uncovered);
@@ -403,7 +415,8 @@ proptest! {
         let (before, after, outcome) = world.run_system_once(move |mut cluster: Cluster<'_, '_>| {
             let states = |cluster: &Cluster<'_, '_>| {
                 let cast = Cast::of(cluster);
-                cast.tasks.iter().map(|&task| cluster.task(task).status()).collect::<Vec<_>>()
+                let tasks = cast.tasks.iter().map(|&task| cluster.task(task));
+                tasks.map(|task| (task.status(), task.heir_home())).collect::<Vec<_>>()
             };
             let before = states(&cluster);
             let mut statement = Statement::new("test");
@@ -412,12 +425,15 @@ proptest! {
             statement.commit(&mut cluster, &mut outcome);
             (before, states(&cluster), outcome)
         }).expect("runs");
-        let changed = before.iter().zip(&after).filter(|(before, after)| before != after).count();
-        prop_assert_eq!(outcome.decisions.len(), changed);
+        // A pod that is moved is evicted, and room is held for the one that comes in its place.
+        let changed = before.iter().zip(&after).map(|(before, after)| {
+            usize::from(before.0 != after.0) + usize::from(before.1 != after.1)
+        });
+        prop_assert_eq!(outcome.decisions.len(), changed.sum::<usize>());
         let binds = outcome.decisions.iter().filter(|d| d.op == DecisionOp::Bind).count();
-        let binding = after.iter().filter(|state| state.0 == TaskStatus::Binding).count();
+        let binding = after.iter().filter(|state| state.0.0 == TaskStatus::Binding).count();
         prop_assert_eq!(binds, binding);
-        prop_assert!(after.iter().all(|state| state.0 != TaskStatus::Allocated));
+        prop_assert!(after.iter().all(|state| state.0.0 != TaskStatus::Allocated));
         prop_assert_eq!(crate::inspect::audit(&mut world), Vec::<String>::new());
         prop_assert_eq!(crate::inspect::audit_reservations(&mut world), Vec::<String>::new());
     }

@@ -317,8 +317,8 @@ impl JobEvictions {
         self.times.push(now);
     }
 
-    /// Notes that the last eviction made room for another job.
-    pub fn make_way(&mut self) {
+    /// The job has made way for another one: those who could evict it again are to have their turn first.
+    pub fn await_turn(&mut self) {
         self.unheard = true;
     }
 

@@ -146,6 +146,8 @@ impl Charge {
 struct Contribution {
     status: TaskStatus,
     home: Option<Entity>,
+    /// Where room is held for the pod that comes in its place.
+    heir_home: Option<Entity>,
     job: Option<Entity>,
     role: u16,
     subgroup: Option<u16>,
@@ -166,6 +168,7 @@ impl Contribution {
         Self {
             status: task.status().0,
             home: task.home(),
+            heir_home: task.heir_home(),
             job: task.membership.job,
             role: task.membership.role,
             subgroup: task.membership.subgroup,
@@ -177,6 +180,18 @@ impl Contribution {
             guards: task.cold.guards.clone(),
             guarded: BudgetCounts::of(task.status().0, task.assumed.0),
         }
+    }
+
+    /// What its job and its queue count it as.
+    fn counted(&self) -> TaskStatus {
+        if self.heir_home.is_some() { TaskStatus::Pipelined } else { self.status }
+    }
+
+    /// The nodes it concerns, with what it takes of each.
+    fn charges(&self) -> impl Iterator<Item = (Entity, Option<Charge>)> {
+        let own = self.home.map(|node| (node, Charge::of(self.status, self.stuck)));
+        let heir = self.heir_home.map(|node| (node, Some(Charge::Held)));
+        own.into_iter().chain(heir)
     }
 }
 
@@ -227,7 +242,8 @@ impl Cluster<'_, '_> {
         *item.assumed = Assumed(assumption);
         let status = item.status().0;
         let guarded = BudgetCounts::of(status, item.assumed.0);
-        let new = Contribution { status, home: item.home(), guarded, ..old.clone() };
+        let (home, heir_home) = (item.home(), item.heir_home());
+        let new = Contribution { status, home, heir_home, guarded, ..old.clone() };
         let moved = item.cold.volumes.has_wishes() && old.home != new.home;
         if old.status.is_allocated() && new.status.is_allocated() && old.home == new.home {
             // A place that becomes a bind: nothing but the counts of its job moves.
@@ -253,12 +269,13 @@ impl Cluster<'_, '_> {
     }
 
     fn post(&mut self, contribution: &Contribution, flow: Flow) {
-        if let Some(node) = contribution.home {
-            self.post_node(node, contribution, flow);
+        for (node, charge) in contribution.charges() {
+            self.post_node((node, charge), contribution, flow);
         }
         if self.groups.inheritance.is_some()
-            && holds_of_group(contribution.status)
-            && let (Some(job), Some(node)) = (contribution.job, contribution.home)
+            && holds_of_group(contribution.counted())
+            && let (Some(job), Some(node)) =
+                (contribution.job, contribution.heir_home.or(contribution.home))
         {
             self.post_group(job, node, &contribution.request.amounts, flow);
         }
@@ -286,10 +303,15 @@ impl Cluster<'_, '_> {
         }
     }
 
-    fn post_node(&mut self, node: Entity, contribution: &Contribution, flow: Flow) {
+    fn post_node(
+        &mut self,
+        (node, charge): (Entity, Option<Charge>),
+        contribution: &Contribution,
+        flow: Flow,
+    ) {
         let Ok(mut node) = self.nodes.get_mut(node) else { return };
         flow.count(&mut node.tenants.0);
-        let Some(charge) = Charge::of(contribution.status, contribution.stuck) else { return };
+        let Some(charge) = charge else { return };
         let request = &contribution.request.amounts;
         let before = debt_of(&node);
         charge_node(&mut node, charge, request, flow);
@@ -486,7 +508,7 @@ fn charge_count(counts: &mut UseCounts, charge: Charge, amount: u32, flow: Flow)
 }
 
 fn count_task(counts: &mut JobCounts, contribution: &Contribution, flow: Flow) {
-    let status = contribution.status as usize;
+    let status = contribution.counted() as usize;
     flow.count(&mut counts.total[status]);
     let pending = contribution.status == TaskStatus::Pending;
     if pending && contribution.gated {
@@ -513,7 +535,7 @@ fn hold(held: &mut JobAllocated, contribution: &Contribution, flow: Flow) {
     if !contribution.status.is_ended() {
         flow.vector(&mut held.asked, request);
     }
-    match contribution.status {
+    match contribution.counted() {
         status if status.is_allocated() => flow.vector(&mut held.allocated, request),
         TaskStatus::Pipelined => flow.vector(&mut held.reserved, request),
         TaskStatus::Pending => {

@@ -21,10 +21,12 @@ mod task;
 mod job;
 mod job_tree;
 mod queue;
+mod past_use;
 mod job_charge;
 mod quota;
 mod podset;
 mod reservation;
+mod moves;
 mod domain;
 mod domain_tree;
 mod levels;
@@ -81,6 +83,8 @@ pub use node::{
 };
 pub use node_flags::NodeFlags;
 pub use option_time::OptionTime;
+pub(crate) use past_use::UsageRecord;
+pub use past_use::{QueuePast, ToldUse};
 pub use pod_counts::{CountId, CountedBy, PodCounts, Presence, Stay};
 pub use podset::PodSets;
 pub use queue::{
@@ -104,7 +108,7 @@ pub(crate) use shards::Shards;
 pub use symbol::{Symbol, Symbols};
 pub use task::{
     Asked, Assumed, Assumption, Labels, LastTransaction, Membership, Observed, ReportedWait,
-    Request, TaskIdentity, TaskPriority, TaskStatus, TaskTraits, status_of,
+    Request, TaskIdentity, TaskPriority, TaskStatus, TaskTraits, heir_home_of, status_of,
 };
 pub use task_cold::TaskCold;
 pub use volume::{
@@ -128,6 +132,8 @@ pub(crate) fn init(world: &mut World) {
     world.init_resource::<PodSets>();
     world.init_resource::<SetAside>();
     world.init_resource::<NodeLoads>();
+    world.init_resource::<ToldUse>();
+    world.init_resource::<UsageRecord>();
     world.init_resource::<Rounds>();
     world.init_resource::<Lending>();
 }

@@ -19,12 +19,13 @@ use super::node::{
     Releasing, Tenants, Unasked, Used,
 };
 use super::node_flags::NodeFlags;
+use super::past_use::QueuePast;
 use super::queue::{QueueDeserved, QueueIdentity, QueueSpec, QueueTerms, QueueUse};
 use super::reservation::Timing;
 use super::symbol::Symbol;
 use super::task::{
     Assumed, Labels, Membership, Observed, Request, TaskIdentity, TaskPriority, TaskStatus,
-    TaskTraits, status_of,
+    TaskTraits, heir_home_of, status_of,
 };
 use super::task_cold::TaskCold;
 use super::volume::Attachments;
@@ -185,6 +186,11 @@ impl TaskItem<'_, '_> {
     pub fn home(&self) -> Option<Entity> {
         self.status().1.or(self.observed.node)
     }
+
+    /// The node where room is held for the pod that comes in its place, while it leaves.
+    pub fn heir_home(&self) -> Option<Entity> {
+        heir_home_of(&self.observed, *self.assumed)
+    }
 }
 
 impl TaskReadOnlyItem<'_, '_> {
@@ -201,6 +207,22 @@ impl TaskReadOnlyItem<'_, '_> {
     /// The node its status concerns, or the one it ended on.
     pub fn home(&self) -> Option<Entity> {
         self.status().1.or(self.observed.node)
+    }
+
+    /// The node where room is held for the pod that comes in its place, while it leaves.
+    pub fn heir_home(&self) -> Option<Entity> {
+        heir_home_of(self.observed, *self.assumed)
+    }
+
+    /// Its status as its job and its queue count it: room held for the pod that comes in its place
+    /// counts like room held for itself.
+    pub fn counted_status(&self) -> TaskStatus {
+        if self.heir_home().is_some() { TaskStatus::Pipelined } else { self.status().0 }
+    }
+
+    /// Is there no pod, but room held for one that is to come in the place of one that has gone?
+    pub fn is_vacancy(&self) -> bool {
+        self.identity.uid.is_empty() && self.status().0 == TaskStatus::Pipelined
     }
 }
 
@@ -296,6 +318,12 @@ impl JobItem<'_, '_> {
         }
     }
 
+    /// Notes an eviction that made room for another job.
+    pub(crate) fn make_way(&mut self, now: TimeMs) {
+        self.note_eviction(now);
+        self.evictions.await_turn();
+    }
+
     /// The index of a role, a new one if it was never met.
     pub(crate) fn join_role(&mut self, name: &Name) -> u16 {
         self.counts.role(name)
@@ -333,6 +361,7 @@ pub struct Queue {
     pub(super) usage: &'static mut QueueUse,
     pub deserved: &'static mut QueueDeserved,
     pub terms: &'static mut QueueTerms,
+    pub past: &'static mut QueuePast,
 }
 
 impl Queue {
@@ -341,7 +370,7 @@ impl Queue {
         let identity =
             QueueIdentity { uid: name.clone(), name, created: TimeMs::default(), present: false };
         let state = (QueueUse::default(), QueueDeserved::default(), QueueTerms::default());
-        (identity, QueueSpec::default(), state)
+        (identity, QueueSpec::default(), state, QueuePast::default())
     }
 }
 

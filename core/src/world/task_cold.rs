@@ -3,6 +3,7 @@
 
 use super::budget::Guards;
 use super::cold::Empty;
+use super::option_time::OptionTime;
 use super::reservation::{Mirror, Nomination, Said};
 use super::task::{LastTransaction, ReportedWait};
 use super::volume::TaskVolumes;
@@ -28,6 +29,8 @@ pub struct TaskCold {
     pub guards: Guards,
     /// The controller that made its pod, while it waits.
     pub owner: Option<PodOwner>,
+    /// When its pod came in the place of one that was moved.
+    pub moved: OptionTime,
 }
 
 impl Empty for TaskCold {
@@ -48,10 +51,11 @@ impl Empty for TaskCold {
         },
         guards: Guards(Vec::new()),
         owner: None,
+        moved: OptionTime::NONE,
     };
 
     fn is_nothing(&self) -> bool {
-        let Self { nomination, said, mirror, told, last, volumes, guards, owner } = self;
+        let Self { nomination, said, mirror, told, last, volumes, guards, owner, moved } = self;
         *nomination == Nomination::default()
             && *said == Said::default()
             && *mirror == Mirror::default()
@@ -60,5 +64,6 @@ impl Empty for TaskCold {
             && volumes.is_nothing()
             && guards.0.is_empty()
             && owner.is_none()
+            && moved.get().is_none()
     }
 }

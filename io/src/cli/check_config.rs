@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use muster_core::config::{
     ActionConfig, ArgumentSpec, ArgumentValue, Arguments, Dialect, EvictionMode, FitErrors, Gate,
-    Gates, Hierarchy, Persistence, PipelineConfig, Pool, Sharding, ShardingMode, Tuning, View,
-    WorkerLabels, argument,
+    Gates, Hierarchy, Persistence, PipelineConfig, Pool, Sharding, ShardingMode, Tuning,
+    UsageRecording, View, WorkerLabels, argument,
 };
 use muster_core::policy::{PluginConfig, Registry, SchedulerConfig, Support};
 
 use super::CliError;
-use crate::config::{self, Parsed, advice, flags, words};
+use crate::config::{self, Parsed, advice, describe_window, flags, words};
 
 /// Validates a configuration and says in plain words what it does
 #[derive(Debug, clap::Args)]
@@ -36,7 +36,7 @@ pub fn run(registry: &Registry, path: &Path, out: &mut dyn Write) -> Result<(), 
 
 /// Writes the report on a configuration that was read from `source_name`.
 pub fn report(source_name: &str, parsed: &Parsed, out: &mut dyn Write) -> io::Result<()> {
-    let Parsed { config, load_source, warnings } = parsed;
+    let Parsed { config, load_source, usage_source, warnings } = parsed;
     writeln!(out, "{source_name} is valid.")?;
     write_list("In words", &words::sentences(config), out)?;
     write_actions(config, out)?;
@@ -48,6 +48,15 @@ pub fn report(source_name: &str, parsed: &Parsed, out: &mut dyn Write) -> io::Re
     if let Some(source) = load_source {
         writeln!(out, "\nLoad of nodes, on a real cluster:")?;
         write_wrapped("  ", &source.describe(), INDENT.len(), out)?;
+    }
+    if let Some(source) = usage_source {
+        writeln!(out, "\nPast use of queues, on a real cluster:")?;
+        write_wrapped("  ", &source.describe(), INDENT.len(), out)?;
+    }
+    if let Some(UsageRecording { window, every_ms }) = &config.usage_record {
+        writeln!(out, "\nPast use of queues is kept here, from start to start:")?;
+        let text = format!("{}, weighed every {every_ms} ms", describe_window(window));
+        write_wrapped("  ", &text, INDENT.len(), out)?;
     }
     write_list("Warnings", warnings, out)?;
     write_list("Notes", &advice::notes(config), out)

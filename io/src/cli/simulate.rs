@@ -106,12 +106,25 @@ fn unseen(scenario: &Scenario, config: &SchedulerConfig) -> Option<String> {
     ))
 }
 
-/// Says so if the configuration names a source of loads: in a simulation objects say what they are.
-pub(super) fn unused_load_source(parsed: &Parsed) -> Option<String> {
-    parsed.load_source.as_ref().map(|_| {
-        "metrics has no effect here: in a simulation the load of nodes is what NodeMetrics objects say"
-            .to_owned()
-    })
+/// Says so if the configuration names somebody who knows the load of nodes or what queues used of late: in a
+/// simulation objects say that, and of use where a record is kept the record.
+pub(super) fn unused_sources(parsed: &Parsed, scenario: &Scenario) -> Vec<String> {
+    let load = parsed.load_source.is_some().then_some(
+        "metrics has no effect here: in a simulation the load of nodes is what NodeMetrics objects say",
+    );
+    let usage = parsed.usage_source.is_some().then_some(
+        "usageDBConfig asks nobody here: in a simulation past use is what QueueUsage objects say",
+    );
+    let applied = scenario.timeline.iter().flat_map(|entry| &entry.apply);
+    let told = scenario
+        .objects
+        .iter()
+        .chain(applied)
+        .any(|object| matches!(object, Object::QueueUsage(_)));
+    let recorded = (told && parsed.config.usage_record.is_some()).then_some(
+        "QueueUsage objects have no effect: with clientType record past use is what the record says",
+    );
+    [load, usage, recorded].into_iter().flatten().map(str::to_owned).collect()
 }
 
 /// Runs the command.
@@ -134,7 +147,7 @@ pub(super) fn run(
         scenario.cycles = args.cycles;
     }
     let parsed = resolve_config(registry, args.config.as_deref(), &scenario)?;
-    let unused = unused_load_source(&parsed);
+    let unused = unused_sources(&parsed, &scenario);
     let Parsed { config, warnings, .. } = parsed;
     scenario.warnings.splice(0..0, warnings);
     scenario.warnings.extend(unused);

@@ -9,7 +9,7 @@ use muster_core::policy::Registry;
 use owo_colors::Style;
 use serde::Serialize;
 
-use super::simulate::{resolve_config, unused_load_source};
+use super::simulate::{resolve_config, unused_sources};
 use super::{CliError, Outcome, Threads, stdout_ink};
 use crate::config::Parsed;
 use crate::sim::load::load_all;
@@ -77,7 +77,7 @@ pub(super) fn run(
         let begun = Instant::now();
         let result = resolve_config(registry, None, &scenario)
             .map(|parsed| {
-                let unused = unused_load_source(&parsed);
+                let unused = unused_sources(&parsed, &scenario);
                 let Parsed { config, mut warnings, .. } = parsed;
                 warnings.extend(unused);
                 warn_once(&mut warned, warnings);

@@ -149,12 +149,6 @@ fn read_depth(
     arguments::value(reader, &entry.node, field, argument.kind, argument.default)
 }
 
-/// Says what becomes of the section that names a store of past use.
-pub(super) fn warn_of_usage(reader: &mut Reader<'_>, node: &Node, field: Field<'_>) {
-    let why = "is not available in this version: fair shares go by what queues use now";
-    reader.warn(node.at, field, why);
-}
-
 /// Is it one of the switches that KAI's file may have and nobody reads, KAI included?
 pub(super) fn is_idle_switch(key: &str) -> bool {
     key.starts_with("disable")
@@ -218,7 +212,7 @@ usageDBConfig: {clientType: prometheus, connectionString: "http://prometheus:909
         assert_eq!(depths, [Some(3), None, None, None, None]);
         let has = |text: &str| parsed.warnings.iter().any(|warning| warning.contains(text));
         assert!(has("disableJobOrder: has no effect"), "{:?}", parsed.warnings);
-        assert!(has("usageDBConfig: is not available"), "{:?}", parsed.warnings);
+        assert!(has("kValue of proportion is 0"), "{:?}", parsed.warnings);
         assert!(!has("in quotes"), "{:?}", parsed.warnings);
     }
 

@@ -28,6 +28,7 @@ mod schedule;
 mod pipeline;
 pub mod sharding;
 mod metrics;
+mod usage_db;
 pub(crate) mod time_zone;
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,8 @@ pub use self::error::{ConfigError, ConfigErrors, Hint, Problem};
 use self::metrics::READERS as LOAD_READERS;
 pub use self::metrics::{Certificates, Elasticsearch, LoadServer, LoadSource};
 pub use self::tree::Place;
+pub(crate) use self::usage_db::parse_address;
+pub use self::usage_db::{UsageAddress, UsageSeries, UsageSource, describe_window};
 
 use crate::extender;
 
@@ -50,6 +53,7 @@ use self::gang_aware::GangAware;
 use self::params::Params;
 use self::reader::{Field, Reader};
 use self::tree::{Node, Value};
+use self::usage_db::UsageDb;
 
 /// What holds without a file: Volcano's built-in configuration.
 pub const DEFAULT_TEXT: &str = "\
@@ -78,6 +82,8 @@ pub struct Parsed {
     pub config: SchedulerConfig,
     /// Where the load of nodes is read on a real cluster, if anywhere.
     pub load_source: Option<LoadSource>,
+    /// Who knows, on a real cluster, what queues used of late, if anybody outside does.
+    pub usage_source: Option<UsageSource>,
     /// What is valid but has no effect, or leaves out what people rely on; one sentence each. To be
     /// shown at every start.
     pub warnings: Vec<String>,
@@ -125,11 +131,13 @@ pub fn parse_with(
     let mut reader = Reader::new(source_name, registry);
     let read =
         if is_shard { read_shard(&mut reader, &root) } else { read_document(&mut reader, &root) };
-    let ((mut config, load_source, own), mut warnings) = reader.finish(read)?;
+    let (Read { mut config, load_source, usage_source, params: own }, mut warnings) =
+        reader.finish(read)?;
     warnings.extend(params.over(&own).apply(&mut config));
     warnings.extend(advice::warnings(&config));
     warnings.extend(metrics::warnings(&config, load_source.as_ref()));
-    Ok(Parsed { config, load_source, warnings })
+    warnings.extend(usage_db::warnings(&config, usage_source.as_ref()));
+    Ok(Parsed { config, load_source, usage_source, warnings })
 }
 
 /// Reads a configuration file.
@@ -162,11 +170,9 @@ fn object_kind(root: &Node) -> Option<(Place, &str)> {
     Some((kind.key_at, name))
 }
 
-/// What a text says: the configuration, where the load of nodes is read, and parameters.
-type Read = (SchedulerConfig, Option<LoadSource>, Params);
-
 fn read_shard(reader: &mut Reader<'_>, root: &Node) -> Read {
-    let shard::Resolved { actions, plugins, params } = shard::read(reader, root);
+    let shard::Resolved { actions, plugins, params, usage } = shard::read(reader, root);
+    let (usage_source, usage_record) = UsageDb::parts(usage);
     let config = SchedulerConfig {
         actions,
         tiers: kai::one_tier(reader.registry, Some(plugins)),
@@ -174,16 +180,25 @@ fn read_shard(reader: &mut Reader<'_>, root: &Node) -> Read {
         pipeline: of_dialect(PipelineConfig::default(), Dialect::Kai),
         sharding: None,
         view: View::default(),
+        usage_record,
         clock: Clock::default(),
         dialect: Dialect::Kai,
     };
-    (config, None, params)
+    Read { config, load_source: None, usage_source, params }
 }
 
 /// How reservations are kept where a file of that dialect says nothing of pods that are stuck.
 fn of_dialect(pipeline: PipelineConfig, dialect: Dialect) -> PipelineConfig {
     let stuck_after_ms = (dialect == Dialect::Kai).then_some(kai::STUCK_AFTER_MS);
     PipelineConfig { stuck_after_ms, ..pipeline }
+}
+
+/// What a file says.
+struct Read {
+    config: SchedulerConfig,
+    load_source: Option<LoadSource>,
+    usage_source: Option<UsageSource>,
+    params: Params,
 }
 
 fn read_document(reader: &mut Reader<'_>, root: &Node) -> Read {
@@ -213,9 +228,8 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> Read {
     if let Some((node, field)) = find("queueDepthPerAction") {
         kai::read_depths(reader, node, field, &mut configured);
     }
-    if let Some((node, field)) = find("usageDBConfig") {
-        kai::warn_of_usage(reader, node, field);
-    }
+    let usage = find("usageDBConfig").and_then(|(node, field)| usage_db::read(reader, node, field));
+    let (usage_source, usage_record) = UsageDb::parts(usage);
     let mut specs = Vec::new();
     if let Some((node, field)) = find("actions") {
         specs = actions::read_line(reader, node, field);
@@ -245,9 +259,18 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> Read {
         }
     };
     let (view, clock) = (View::default(), Clock::default());
-    let config =
-        SchedulerConfig { actions, tiers, tuning, pipeline, sharding, view, clock, dialect };
-    (config, load_source, params)
+    let config = SchedulerConfig {
+        actions,
+        tiers,
+        tuning,
+        pipeline,
+        sharding,
+        view,
+        usage_record,
+        clock,
+        dialect,
+    };
+    Read { config, load_source, usage_source, params }
 }
 
 fn syntax_errors(source_name: &str, error: &serde_saphyr::Error) -> ConfigErrors {

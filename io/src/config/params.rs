@@ -154,7 +154,7 @@ pub const PARAMS: &[Param] = &[
         MAX_MOVED,
         Takes::Whole,
         "16",
-        "how many pods consolidation may move for one job; below 0 is any number",
+        "of how many jobs consolidation may move pods for one job; -1 is any number",
     ),
     sets(
         MOVES_IN_RECLAIM,

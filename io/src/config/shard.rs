@@ -13,6 +13,7 @@ use super::error::Problem;
 use super::params::{self, Params};
 use super::reader::{Field, Reader};
 use super::tree::{Entry, Node, Value};
+use super::usage_db::{self, UsageDb};
 use super::{actions, arguments, boolean, kai, nearest, tiers};
 
 /// The kind of such an object, and its API group.
@@ -70,6 +71,7 @@ pub(super) struct Resolved {
     pub(super) actions: Vec<ActionConfig>,
     pub(super) plugins: Vec<PluginConfig>,
     pub(super) params: Params,
+    pub(super) usage: Option<UsageDb>,
 }
 
 /// Is the document such an object?
@@ -110,13 +112,12 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Node) -> Resolved {
         let problem = Problem::OutOfRange { expected: "an action".to_owned(), found };
         reader.error(at, Field::Key(&field, "actions"), problem);
     }
-    if let Some((node, name)) = find("usageDBConfig") {
-        kai::warn_of_usage(reader, node, Field::Key(&field, name));
-    }
+    let usage = find("usageDBConfig")
+        .and_then(|(node, name)| usage_db::read(reader, node, Field::Key(&field, name)));
     let given =
         find("args").map(|(node, name)| params::read(reader, node, Field::Key(&field, name)));
     let params = given.unwrap_or_default().over(&pool(reader, find("partitionLabelValue"), field));
-    Resolved { actions, plugins, params }
+    Resolved { actions, plugins, params, usage }
 }
 
 fn refuse_others(

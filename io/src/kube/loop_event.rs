@@ -18,6 +18,8 @@ pub enum LoopEvent {
         /// When this process heard of it.
         heard: Instant,
     },
+    /// What queues used of late was read for the first time.
+    UsageKnown,
     /// Every object of the kind that existed at the start has been sent.
     Listed(ObjectKind),
     /// This process may decide from now on, or no longer.

@@ -221,6 +221,7 @@ mod tests {
             guarantee: Vec::new(),
             borrowed: Vec::new(),
             warnings: Vec::new(),
+            past: [0; 3],
         }
     }
 

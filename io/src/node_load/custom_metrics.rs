@@ -6,7 +6,8 @@ use kube::Client;
 use muster_core::resource::Quantity;
 use serde::Deserialize;
 
-use super::{LoadTable, ask};
+use super::LoadTable;
+use crate::web::ask;
 
 /// Parts in use of cpu and memory, by Volcano's names.
 const METRICS: [&str; 2] = ["node_cpu_usage_avg", "node_memory_usage_avg"];

@@ -5,8 +5,9 @@ use kube::Client;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{LoadTable, ask};
+use super::LoadTable;
 use crate::config::Elasticsearch;
+use crate::web::ask;
 
 /// Nodes one search tells of.
 const NODES_MAX: u32 = 10_000;

@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::http::{HeaderValue, Method, Request, header};
-use ::kube::{Client, Config};
+use ::kube::Client;
 use muster_core::delta::{ClusterDelta, MeasuredUsage, NodeLoadFacts};
 use muster_core::ids::TimeMs;
 use muster_core::world::WHOLE_LOAD;
@@ -21,10 +20,10 @@ use tokio::sync::mpsc::Sender;
 use tokio::sync::watch::Receiver;
 use tracing::{info, warn};
 
-use crate::causes::with_causes;
-use crate::config::{Certificates, LoadServer, LoadSource};
+use crate::config::{LoadServer, LoadSource};
 use crate::kube::loop_event::LoopEvent;
 use crate::metrics::Metrics;
+use crate::web::client;
 
 /// Longest wait for all answers of one reading.
 const ANSWER_WITHIN: Duration = Duration::from_mins(1);
@@ -106,35 +105,6 @@ pub(crate) async fn loads(
         return Err("the source answers, but knows the load of no node".to_owned());
     }
     Ok(loads)
-}
-
-/// A client of a server beside the cluster.
-fn client(
-    address: &::http::Uri,
-    certificates: Certificates,
-    credentials: Option<&(String, String)>,
-) -> Result<Client, String> {
-    let mut config = Config::new(address.clone());
-    config.accept_invalid_certs = certificates == Certificates::Any;
-    if config.accept_invalid_certs || address.scheme_str() == Some("http") {
-        // Nobody is to vouch for it: an image without certificates of authorities is good enough.
-        config.root_cert = Some(Vec::new());
-    }
-    config.default_retry = false;
-    config.connect_timeout = Some(ANSWER_WITHIN);
-    if let Some((name, password)) = credentials {
-        config.auth_info.username = Some(name.clone());
-        config.auth_info.password = Some(password.clone().into());
-    }
-    Client::try_from(config).map_err(|error| error.to_string())
-}
-
-/// Asks a server for something and gives its answer as text.
-async fn ask(client: &Client, method: Method, path: &str, body: Vec<u8>) -> Result<String, String> {
-    let json = HeaderValue::from_static("application/json");
-    let request = Request::builder().method(method).uri(path).header(header::CONTENT_TYPE, json);
-    let request = request.body(body).map_err(|error| error.to_string())?;
-    client.request_text(request).await.map_err(|error| with_causes(&error))
 }
 
 /// Loads by node while they are put together.

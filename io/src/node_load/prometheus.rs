@@ -5,11 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use http::Method;
 use kube::Client;
-use serde::Deserialize;
 
-use super::{LoadTable, ask};
+use super::LoadTable;
+use crate::web::prometheus::{self, Sample};
 
 /// Percent of cpu in use.
 const CPU: &str = "avg_over_time((100 - avg by (instance, node) \
@@ -24,58 +23,30 @@ const MEASURED: &str = "max by (instance, node) (timestamp(node_memory_MemAvaila
 pub(super) async fn loads(client: &Client) -> Result<LoadTable, String> {
     let mut answers = Vec::new();
     for query in [CPU, MEMORY, MEASURED] {
-        let path = format!("/api/v1/query?query={}", percent_encoded(query));
-        answers.push(ask(client, Method::GET, &path, Vec::new()).await?);
+        answers.push(prometheus::query(client, query).await?);
     }
-    table([&answers[0], &answers[1], &answers[2]])
+    Ok(table([&answers[0], &answers[1], &answers[2]]))
 }
 
 /// The table of the answers to the three queries.
-pub(super) fn table([cpu, memory, measured]: [&str; 3]) -> Result<LoadTable, String> {
+pub(super) fn table([cpu, memory, measured]: [&[Sample]; 3]) -> LoadTable {
     let mut table = LoadTable::default();
     for (at, answer) in [cpu, memory].into_iter().enumerate() {
-        for (node, percent) in values(answer)? {
+        for (node, percent) in values(answer) {
             table.row(&node).parts[at] = Some(percent / 100.0);
         }
     }
-    for (node, seconds) in values(measured)? {
+    for (node, seconds) in values(measured) {
         if seconds.is_finite() {
             table.row(&node).measured = Some((seconds * 1000.0) as i64);
         }
     }
-    Ok(table)
-}
-
-#[derive(Deserialize)]
-struct Answer {
-    data: Option<Data>,
-    error: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Data {
-    result: Vec<Series>,
-}
-
-#[derive(Deserialize)]
-struct Series {
-    #[serde(default)]
-    metric: BTreeMap<String, String>,
-    value: (f64, String),
+    table
 }
 
 /// The value of each node in an answer.
-fn values(answer: &str) -> Result<Vec<(String, f64)>, String> {
-    let answer: Answer = serde_json::from_str(answer)
-        .map_err(|error| format!("the answer is not one of Prometheus: {error}"))?;
-    let Some(data) = answer.data else {
-        return Err(answer.error.unwrap_or_else(|| "the answer has no data".to_owned()));
-    };
-    let values = data.result.into_iter().filter_map(|series| {
-        let node = node_of(&series.metric)?;
-        Some((node, series.value.1.parse().ok()?))
-    });
-    Ok(values.collect())
+fn values(answer: &[Sample]) -> impl Iterator<Item = (String, f64)> {
+    answer.iter().filter_map(|sample| Some((node_of(&sample.labels)?, sample.value)))
 }
 
 /// The node a series is of: by its label `node`, where scraping has set one, else by `instance`, with or
@@ -91,13 +62,4 @@ fn node_of(labels: &BTreeMap<String, String>) -> Option<String> {
         _ => instance,
     };
     Some(name.to_owned())
-}
-
-/// A text as part of a query of an address.
-fn percent_encoded(text: &str) -> String {
-    let byte = |byte: u8| {
-        let plain = byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-        if plain { char::from(byte).to_string() } else { format!("%{byte:02X}") }
-    };
-    text.bytes().map(byte).collect()
 }

@@ -48,6 +48,7 @@ macro_rules! kinds { ($with:ident) => { $with! {
         ReplicaSet            ("replicasets.apps"                  ["v1"]       Namespaced Optional)
         StatefulSet           ("statefulsets.apps"                 ["v1"]       Namespaced Optional)
         NodeMetrics           ("nodes.metrics.k8s.io"              ["v1beta1"]  Cluster    InFiles)
+        QueueUsage            ("queueusages.muster.sh"             ["v1alpha1"] Cluster    InFiles)
     }
     inert {
         Numatopology          ("numatopologies.nodeinfo.volcano.sh" ["v1alpha1"] Cluster   Optional)
@@ -64,6 +65,7 @@ mod selector;
 pub mod translate;
 mod node;
 mod node_metrics;
+mod queue_usage;
 mod pod;
 mod interpod;
 mod podgroup;
@@ -118,6 +120,7 @@ pub use podgroup::{
 pub use priority_class::PriorityClass;
 pub(crate) use queue::state_text;
 pub use queue::{Guarantee, NodeGroupTerms, Queue, QueueAffinity, QueueSpec, QueueStatus};
+pub use queue_usage::QueueUsage;
 pub use quota::{ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus};
 pub use scalar::{ResourceMap, Scalar};
 pub use selector::{LabelSelector, NodeSelectorTerm, Requirement};

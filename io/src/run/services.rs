@@ -18,7 +18,7 @@ use tracing::{error, info, warn};
 use super::config_source::{self, Listener, Reading};
 use super::liveness::Liveness;
 use super::{Options, RunError};
-use crate::config::LoadSource;
+use crate::config::{LoadSource, UsageSource};
 use crate::http::{self, Answers};
 use crate::kube::calls::api::{ApiCalls, ApiCallsParts};
 use crate::kube::calls::dispatcher::Dispatcher;
@@ -31,6 +31,7 @@ use crate::metrics::Metrics;
 use crate::node_load::{self, LoadReader};
 use crate::objects::ObjectKind;
 use crate::objects::translate::OwnerRule;
+use crate::past_use::{self, UsageReader};
 
 /// Events that may wait for the loop; watches pause when there are more.
 const EVENTS_MAX: usize = 65_536;
@@ -49,6 +50,8 @@ pub(super) struct Services {
     watches: JoinSet<()>,
     /// Where the load of nodes is read from now on.
     load_source: watch::Sender<Option<LoadSource>>,
+    /// Who is asked from now on what queues used of late.
+    usage_source: watch::Sender<Option<UsageSource>>,
 }
 
 impl Services {
@@ -93,6 +96,9 @@ impl Services {
             metrics: metrics.clone(),
         };
         tasks.spawn(node_load::read(reader, sources));
+        let (usage_source, sources) = watch::channel(config.parsed.usage_source.clone());
+        let reader = UsageReader { to_loop: to_loop.clone(), metrics: metrics.clone() };
+        tasks.spawn(past_use::read(reader, sources));
         let gate = if options.lease.is_some() { Gate::closed() } else { Gate::open() };
         metrics.leads(options.lease.is_none());
         let (events, happenings) = Events::channel();
@@ -125,17 +131,19 @@ impl Services {
             tasks,
             watches,
             load_source,
+            usage_source,
         };
         Ok((services, inbox))
     }
 
     /// The load of nodes is read there from now on, if anywhere.
     pub(super) fn read_loads_from(&self, source: Option<LoadSource>) {
-        self.load_source.send_if_modified(|now| {
-            let other = *now != source;
-            *now = source;
-            other
-        });
+        send_other(&self.load_source, source);
+    }
+
+    /// What queues used of late is asked of that one from now on, if of anybody.
+    pub(super) fn read_usage_from(&self, source: Option<UsageSource>) {
+        send_other(&self.usage_source, source);
     }
 
     /// Ends everything in order: calls that were decided are made, or said; then the lease is given
@@ -158,6 +166,15 @@ impl Services {
         }
         self.tasks.shutdown().await;
     }
+}
+
+/// Tells whoever listens of a value that is another one now.
+fn send_other<T: PartialEq>(channel: &watch::Sender<T>, value: T) {
+    channel.send_if_modified(|now| {
+        let other = *now != value;
+        *now = value;
+        other
+    });
 }
 
 /// The way to the cluster.

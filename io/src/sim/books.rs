@@ -4,6 +4,7 @@
 //! that a wrong total in the scheduler cannot hide itself. Every entry costs by what changed: a delta
 //! takes the old object's part out and puts the new one's in.
 
+pub(super) mod moves;
 mod overdue;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -177,6 +178,8 @@ pub struct Books {
     pub names: ResourceNames,
     /// Pods by key.
     pub pods: BTreeMap<ObjectKey, PodEntry>,
+    /// Room held for pods to come, by the pods in whose places they come.
+    pub moves: BTreeMap<ObjectKey, PodEntry>,
     /// Nodes by name.
     pub nodes: BTreeMap<Name, NodeEntry>,
     /// Jobs that have pods, by key.
@@ -210,7 +213,9 @@ impl Books {
                 }
                 self.forget(object);
             }
-            ClusterDelta::BindFailed { .. } | ClusterDelta::EvictFailed { .. } => {}
+            // Who stays needs no other place.
+            ClusterDelta::EvictFailed { pod, .. } => self.drop_move(pod),
+            ClusterDelta::BindFailed { .. } => {}
         }
     }
 
@@ -305,6 +310,7 @@ impl Books {
     }
 
     fn set_pod(&mut self, facts: &PodFacts) {
+        let before = self.pods.get(&facts.key).filter(|_| !self.moves.is_empty()).cloned();
         self.drop_pod(&facts.key);
         let group = facts.group.as_ref();
         let job = group.map_or_else(
@@ -338,6 +344,9 @@ impl Books {
             self.ever.insert(entry.job.clone());
         }
         self.pods.insert(facts.key.clone(), entry);
+        if !self.moves.is_empty() {
+            self.end_move(&facts.key, before.as_ref());
+        }
     }
 
     fn drop_pod(&mut self, key: &ObjectKey) {
@@ -348,12 +357,19 @@ impl Books {
         self.post(&entry, ResourceVec::sub, |count| *count -= 1);
         if let Some(job) = self.jobs.get_mut(&entry.job) {
             job.pods.remove(key);
-            if job.pods.is_empty() {
-                self.jobs.remove(&entry.job);
-            }
         }
+        self.forget_empty_job(&entry.job);
         for name in entry.node.iter().chain(&entry.nominated) {
             self.forget_empty_node(name);
+        }
+    }
+
+    /// A job is there as long as it has a pod, or room for one.
+    fn forget_empty_job(&mut self, job: &ObjectKey) {
+        let empty =
+            |entry: &JobEntry| entry.pods.is_empty() && entry.held == ResourceVec::default();
+        if self.jobs.get(job).is_some_and(empty) {
+            self.jobs.remove(job);
         }
     }
 
@@ -479,23 +495,27 @@ impl Books {
 
     /// The same, had it only the pods that `stays` keeps.
     pub fn standing_of(&self, job: &ObjectKey, stays: impl Fn(&ObjectKey) -> bool) -> Standing {
+        let pods = self.pods_of(job).filter(|(key, _)| stays(key));
+        self.standing_with(job, pods.map(|(_, pod)| (pod, pod.status.is_bound())).collect())
+    }
+
+    /// The same for these pods, each with whether it counts as bound.
+    fn standing_with(&self, job: &ObjectKey, pods: Vec<(&PodEntry, bool)>) -> Standing {
         let mut bound = 0;
         let mut finished = 0;
         let mut by_role: BTreeMap<&Name, u32> = BTreeMap::new();
-        for (_, pod) in self.pods_of(job).filter(|(key, _)| stays(key)) {
-            let done = pod.status == PodStatus::Succeeded;
-            bound += u32::from(pod.status.is_bound());
-            finished += u32::from(done);
-            if done || pod.status.is_bound() {
+        let done = |pod: &PodEntry| pod.status == PodStatus::Succeeded;
+        for &(pod, is_bound) in &pods {
+            bound += u32::from(is_bound);
+            finished += u32::from(done(pod));
+            if done(pod) || is_bound {
                 *by_role.entry(&pod.role).or_default() += 1;
             }
         }
         let (group, minimum) = (self.groups.get(job), Minimum::of(self.groups.get(job)));
         let sets_met = group.and_then(|group| group.tree.as_deref()).is_none_or(|tree| {
-            let pods = self.pods_of(job).filter(|(key, _)| stays(key)).map(|(_, pod)| pod);
-            let counted =
-                |pod: &&PodEntry| pod.status == PodStatus::Succeeded || pod.status.is_bound();
-            is_whole(tree, pods.filter(counted))
+            let counted = pods.iter().filter(|(pod, is_bound)| *is_bound || done(pod));
+            is_whole(tree, counted.map(|(pod, _)| *pod))
         });
         let roles_met = minimum
             .roles
@@ -513,7 +533,7 @@ impl Books {
     /// delta by delta lost nothing.
     pub fn audit(&self) -> Vec<String> {
         let mut fresh = Self { names: self.names.clone(), ..Self::default() };
-        for entry in self.pods.values() {
+        for entry in self.pods.values().chain(self.moves.values()) {
             fresh.post(entry, ResourceVec::add, |count| *count += 1);
         }
         let mut faults = Vec::new();

@@ -59,12 +59,17 @@ type Finding = (bool, String);
 /// Judges one expectation.
 pub fn judge(expectation: &Expectation, evidence: Evidence<'_>) -> Judgement {
     let (pass, got) = match &expectation.assertion {
-        Assertion::Bound(count) => pods_in(evidence, count, "bound", PodStatus::is_bound),
+        Assertion::Bound(count) => {
+            let pods = pods_of(evidence.books, &count.of);
+            pods_in(&pods, count, "bound", PodStatus::is_bound)
+        }
         Assertion::Pipelined(count) => {
-            pods_in(evidence, count, "pipelined", |status| status == PodStatus::Pipelined)
+            let pods = rooms_of(evidence.books, &count.of);
+            pods_in(&pods, count, "pipelined", |status| status == PodStatus::Pipelined)
         }
         Assertion::Pending(count) => {
-            pods_in(evidence, count, "pending", |status| status == PodStatus::Pending)
+            let pods = pods_of(evidence.books, &count.of);
+            pods_in(&pods, count, "pending", |status| status == PodStatus::Pending)
         }
         Assertion::Evicted { of, times } => evicted(evidence, of, *times),
         Assertion::SameDomain { gang, subgroup, tier } => {
@@ -86,8 +91,8 @@ pub fn judge(expectation: &Expectation, evidence: Evidence<'_>) -> Judgement {
             };
             (last <= *cycle, got)
         }
-        Assertion::Queue { name, allocated, fair_share } => {
-            queue_has(evidence, name, allocated, fair_share)
+        Assertion::Queue { name, allocated, fair_share, usage } => {
+            queue_has(evidence, name, allocated, fair_share, usage)
         }
         Assertion::Node { name, idle, releasing } => node_has(evidence, name, idle, releasing),
         Assertion::Beyond(beyond) => (false, beyond.sentence().to_owned()),
@@ -126,8 +131,19 @@ fn pods_of<'a>(books: &'a Books, of: &Subject) -> Vec<(&'a ObjectKey, &'a PodEnt
     }
 }
 
+/// The same, but of a pod that is moved the room that is held for the next one.
+fn rooms_of<'a>(books: &'a Books, of: &Subject) -> Vec<(&'a ObjectKey, &'a PodEntry)> {
+    let mut rooms: BTreeMap<_, _> = pods_of(books, of).into_iter().collect();
+    rooms.extend(books.moves.iter().filter(|(key, room)| match of {
+        Subject::All => true,
+        Subject::Gang(gang) => room.job == *gang,
+        Subject::Pod(pod) => *key == pod,
+    }));
+    rooms.into_iter().collect()
+}
+
 fn pods_in(
-    evidence: Evidence<'_>,
+    pods: &[(&ObjectKey, &PodEntry)],
     count: &PodCount,
     word: &str,
     is_in: fn(PodStatus) -> bool,
@@ -135,7 +151,6 @@ fn pods_in(
     if let Some(beyond) = count.beyond {
         return (false, beyond.sentence().to_owned());
     }
-    let pods = pods_of(evidence.books, &count.of);
     let found: Vec<_> = pods.iter().filter(|(_, pod)| is_in(pod.status)).collect();
     // Without a count all of them must be in that state, and there must be some.
     let wanted = count.pods.unwrap_or(Range { min: Some(1), max: None });
@@ -145,11 +160,11 @@ fn pods_in(
         count.nodes.as_ref().is_some_and(|nodes| node.is_none_or(|node| !nodes.contains(node)))
     });
     let pass = all && stray.is_none() && wanted.contains(found.len() as u64);
-    let got = match (&count.of, &pods[..], stray) {
+    let got = match (&count.of, pods, stray) {
         (Subject::Pod(_), [(key, pod)], _) => format!("{key} is {}", describe(pod)),
         (Subject::Pod(key), _, _) => format!("{key} is gone"),
         (_, _, Some((key, pod))) => format!("{key} is {}", describe(pod)),
-        _ => format!("{} {word}{}", found.len(), others(&pods, is_in)),
+        _ => format!("{} {word}{}", found.len(), others(pods, is_in)),
     };
     (pass, got)
 }
@@ -290,6 +305,7 @@ mod tests {
             guarantee: Vec::new(),
             borrowed: Vec::new(),
             warnings: Vec::new(),
+            past: [0; 3],
         }];
         let evidence = Evidence {
             books: &books,

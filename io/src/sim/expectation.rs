@@ -57,7 +57,7 @@ pub enum Assertion {
     },
     /// No decision is made after this cycle.
     QuietAfter(u32),
-    /// The queue uses so much, and so much is due to it.
+    /// The queue uses so much, so much is due to it, and it used so much of late.
     Queue {
         /// The queue.
         name: Name,
@@ -65,6 +65,8 @@ pub enum Assertion {
         allocated: Bounds,
         /// What is due to a queue of KAI's, likewise.
         fair_share: Vec<(Name, Quantity)>,
+        /// The part of the cluster it used of late, in bounds.
+        usage: Bounds,
     },
     /// The node has so much left.
     Node {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use muster_core::delta::Ownership;
+use muster_core::delta::{Ownership, UsedParts};
 use muster_core::ids::Name;
 use muster_core::intent::Decision;
 use muster_core::report::{JobView, QueueView, ReservationView};
@@ -317,6 +317,9 @@ struct Queue<'a> {
     /// What is due to a queue of KAI's.
     #[serde(skip_serializing_if = "Option::is_none")]
     fair_share: Option<Pairs<Vec<(String, String)>>>,
+    /// The part of the cluster it used of late.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Pairs<Vec<(String, f64)>>>,
     share: f64,
     state: &'static str,
     /// What it uses beyond its due.
@@ -332,12 +335,20 @@ impl<'a> Queue<'a> {
             allocated: amounts(&queue.allocated),
             deserved: amounts(&queue.deserved),
             fair_share: books.is_kai_queue(&queue.name).then(|| amounts(&queue.deserved)),
+            usage: used_parts(queue.past),
             share: queue.share_ppm as f64 / 1e6,
             state: state_text(queue.state),
             borrowed: amounts(&queue.borrowed),
             warnings: &queue.warnings,
         }
     }
+}
+
+/// Parts of the cluster that were used of late, if any was.
+fn used_parts(past: UsedParts) -> Option<Pairs<Vec<(String, f64)>>> {
+    let named = ["cpu", "memory", "nvidia.com/gpu"].into_iter().zip(past);
+    let parts = named.map(|(name, millionths)| (name.to_owned(), millionths as f64 / 1e6));
+    (past != [0; 3]).then(|| Pairs(parts.collect()))
 }
 
 /// Amounts that are not zero, as Kubernetes writes them.

@@ -227,6 +227,7 @@ impl<'a> Run<'a> {
         if restart {
             happenings.push("the scheduler restarts with an empty memory".to_owned());
             self.reservations.add(&self.scheduler.reservations());
+            self.books.forget_moves();
             self.scheduler = Scheduler::new(self.config, Arc::clone(self.pool));
             self.scheduler.feed(self.cluster.list());
         } else {
@@ -246,6 +247,7 @@ impl<'a> Run<'a> {
             }
             self.watch.decided(&self.books, &self.domains, &decisions, cycle);
         }
+        self.books.note_moves(&decisions);
         self.cluster.call(&intents, now_ms);
         let deltas = self.cluster.take_deltas();
         self.enter(deltas);

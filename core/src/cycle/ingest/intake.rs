@@ -1,7 +1,7 @@
 //! Second pass: what is now known of each object, written while all totals follow.
 
 use bevy_ecs::entity::Entity;
-use bevy_ecs::prelude::{In, Res, ResMut, World};
+use bevy_ecs::prelude::{DetectChangesMut, In, Res, ResMut, World};
 use bevy_ecs::system::SystemParam;
 
 use super::Dirty;
@@ -10,8 +10,8 @@ use super::subgroups::Grouping;
 use crate::class::Classes;
 use crate::cycle::Leadership;
 use crate::delta::{
-    ClusterDelta, DomainFacts, Facts, NodeFacts, ObjectRef, PodGroupFacts, PriorityClassFacts,
-    QueueFacts, TopologyFacts,
+    ClusterDelta, DomainFacts, Facts, NodeFacts, ObjectRef, PastUseFacts, PodGroupFacts,
+    PriorityClassFacts, QueueFacts, TopologyFacts,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::interpod::SelectorRegistry;
@@ -20,7 +20,7 @@ use crate::policy::Policies;
 use crate::resource::ResourceVec;
 use crate::world::{
     Catalog, Cluster, Directory, JobKey, JobSpec, Names, NodeRules, NodeTaint, PodSets, QueueSpec,
-    Quotas, SetAside, Shards, Symbols, ToldGang, priority_without_class,
+    Quotas, SetAside, Shards, Symbols, ToldGang, ToldUse, UsageRecord, priority_without_class,
 };
 
 /// Everything the second pass reads and writes.
@@ -36,6 +36,8 @@ pub(super) struct Intake<'w, 's> {
     pub(super) topologies: ResMut<'w, Catalog<TopologyFacts>>,
     pub(super) shards: ResMut<'w, Shards>,
     pub(super) quotas: ResMut<'w, Quotas>,
+    pub(super) told_use: ResMut<'w, ToldUse>,
+    pub(super) usage_record: Res<'w, UsageRecord>,
     pub(super) pod_sets: ResMut<'w, PodSets>,
     pub(super) policies: Res<'w, Policies>,
     pub(super) set_aside: ResMut<'w, SetAside>,
@@ -93,6 +95,7 @@ impl Intake<'_, '_> {
             Facts::Pod(facts) => self.pod(&facts),
             Facts::PodGroup(facts) => self.pod_group(&facts),
             Facts::Queue(facts) => self.queue(&facts),
+            Facts::PastUse(facts) => self.past_use(&facts.queue.clone(), Some(facts)),
             Facts::PriorityClass(facts) => {
                 self.priority_classes.set(facts);
                 self.dirty.priorities = true;
@@ -129,6 +132,7 @@ impl Intake<'_, '_> {
             ObjectRef::Pod(key) => self.pod_gone(key),
             ObjectRef::PodGroup(key) => self.pod_group_gone(key),
             ObjectRef::Queue(name) => self.queue_gone(name),
+            ObjectRef::PastUse(name) => self.past_use(name, None),
             ObjectRef::PriorityClass(name) => {
                 self.dirty.priorities |= self.priority_classes.remove(name).is_some();
             }
@@ -332,6 +336,25 @@ impl Intake<'_, '_> {
             fault: None,
         };
         self.dirty.queues = true;
+        self.write_past_use(&facts.name);
+    }
+
+    /// What is told of the use of a queue, or that nothing is any more. It may come before the queue or
+    /// after; where use is recorded here, the record counts.
+    fn past_use(&mut self, name: &Name, facts: Option<PastUseFacts>) {
+        match facts {
+            Some(facts) => self.told_use.set(facts),
+            None => self.told_use.remove(name),
+        }
+        self.write_past_use(name);
+    }
+
+    fn write_past_use(&mut self, name: &Name) {
+        let Some(&queue) = self.directory.queues.get(name) else { return };
+        let Ok(mut item) = self.cluster.queues.get_mut(queue) else { return };
+        if !self.usage_record.is_kept() {
+            item.past.set_if_neq(self.told_use.of(name));
+        }
     }
 
     fn queue_gone(&mut self, name: &Name) {

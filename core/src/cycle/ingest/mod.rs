@@ -7,6 +7,7 @@
 mod spawn;
 mod intake;
 mod pods;
+mod moves;
 mod subgroups;
 mod volumes;
 mod shards;
@@ -57,6 +58,8 @@ pub(crate) struct Dirty {
     pub(crate) claims: std::collections::BTreeSet<crate::ids::ObjectKey>,
     /// Services and controllers that came, changed or went, by namespace.
     pub(crate) sets: std::collections::BTreeMap<crate::ids::Name, default_spread::SetChanges>,
+    /// Waiting pods that are new, while room is held for pods to come.
+    pub(crate) arrivals: Vec<bevy_ecs::entity::Entity>,
     /// Entities that may have lost their last reference.
     pub(crate) vacant: Vec<bevy_ecs::entity::Entity>,
 }

@@ -8,7 +8,7 @@ use bevy_ecs::prelude::World;
 use super::intake::Intake;
 use super::pods::resolve_priority;
 use super::spawn::ROOT_QUEUE;
-use super::{Dirty, default_spread, domains, groups, loads, selectors, shards, volumes};
+use super::{Dirty, default_spread, domains, groups, loads, moves, selectors, shards, volumes};
 use crate::class::Classes;
 use crate::delta::ObjectRef;
 use crate::evict::InfeasibleCache;
@@ -16,9 +16,9 @@ use crate::ids::Name;
 use crate::ranking::Rankings;
 use crate::resource::Format;
 use crate::world::{
-    ChangeLog, ClassId, Directory, JobIdentity, JobMembers, JobSpec, Membership, NodeIdentity,
-    NodePlace, QueueIdentity, QueueSpec, SetAside, TaskIdentity, clear_usage, is_vacant,
-    priority_without_class,
+    Assumed, ChangeLog, ClassId, Directory, JobIdentity, JobMembers, JobSpec, Membership,
+    NodeIdentity, NodePlace, QueueIdentity, QueueSpec, SetAside, TaskIdentity, clear_usage,
+    is_vacant, priority_without_class,
 };
 
 pub(super) fn sweep(world: &mut World) {
@@ -32,6 +32,7 @@ pub(super) fn sweep(world: &mut World) {
     }
     volumes::look_again(world, &mut dirty);
     loads::settle(world, &dirty);
+    moves::settle(world, &mut dirty);
     for entity in std::mem::take(&mut dirty.vacant) {
         remove_if_vacant(world, entity, &mut dirty);
     }
@@ -76,7 +77,8 @@ fn drop_unused_classes(world: &mut World) {
 fn remove_if_vacant(world: &mut World, entity: Entity, dirty: &mut Dirty) {
     let Ok(item) = world.get_entity(entity) else { return };
     if let Some(task) = item.get::<TaskIdentity>() {
-        if task.uid.is_empty() {
+        let holds_room = item.get::<Assumed>().is_some_and(|assumed| assumed.0.is_some());
+        if task.uid.is_empty() && !holds_room {
             let key = task.key.clone();
             world.resource_mut::<Directory>().tasks.remove(&key);
             world.despawn(entity);

@@ -277,6 +277,7 @@ mod tests {
             pipeline: PipelineConfig::default(),
             sharding: None,
             view: View::default(),
+            usage_record: None,
             dialect: crate::config::Dialect::Volcano,
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");

@@ -173,4 +173,4 @@ impl BeyondQuotas<'_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

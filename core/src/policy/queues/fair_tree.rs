@@ -11,7 +11,7 @@ use super::shared::{Amounts, SharedResources};
 use super::{Claims, QueueClaim, Wants};
 use crate::delta::OverQuotaWeights;
 use crate::ids::{Name, TimeMs};
-use crate::policy::KeptDivision;
+use crate::policy::{KeptDivision, QueueNews};
 use crate::resource::Limits;
 use crate::resource::ResourceVec;
 use crate::world::{QueueUse, QuotaTerms};
@@ -150,18 +150,22 @@ impl KeptDivision for FairTree {
         &mut self,
         total: &ResourceVec,
         others: &ResourceVec,
-        changed: &[(usize, &QueueUse)],
+        changed: &[QueueNews<'_>],
     ) -> Vec<(usize, Limits)> {
         let total = total_of(self.resources, total, others);
         let before = std::mem::replace(&mut self.total, total);
         for resource in (0..SharedResources::COUNT).filter(|&at| before[at] != total[at]) {
             self.stale.insert((0, None, resource));
         }
-        for &(at, usage) in changed {
-            let request = request(self.resources, usage, self.seats[at].wants);
-            let before = std::mem::replace(&mut self.seats[at].request, request);
-            for resource in (0..SharedResources::COUNT).filter(|&at| before[at] != request[at]) {
-                self.renew_level_of(at, resource);
+        for &QueueNews { queue: at, usage, past } in changed {
+            let seat = &mut self.seats[at];
+            let request = request(self.resources, usage, seat.wants);
+            let asked = std::mem::replace(&mut seat.request, request);
+            let used = std::mem::replace(&mut seat.usage, past);
+            for resource in 0..SharedResources::COUNT {
+                if (asked[resource], used[resource]) != (request[resource], past[resource]) {
+                    self.renew_level_of(at, resource);
+                }
             }
         }
         self.settle().into_iter().map(|at| (at, self.share(at))).collect()
@@ -187,7 +191,7 @@ impl Seat {
             quota: resources.named(&terms.quota),
             limit: resources.named(&terms.limit),
             weights: weights(claim),
-            usage: [0; SharedResources::COUNT],
+            usage: claim.past,
             request: request(resources, claim.usage, claim.wants),
             wants: claim.wants,
             share: [0; SharedResources::COUNT],

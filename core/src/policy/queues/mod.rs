@@ -21,10 +21,11 @@ pub(super) use fair_tree::{FairTree, quota_terms};
 pub(crate) use giving::{Giving, upwards};
 pub(super) use limit::{admissible, first_by_name, fits};
 pub(super) use room::reclaimable;
-pub(super) use shared::{Amounts, SharedResources};
+pub(super) use shared::Amounts;
+pub(crate) use shared::SharedResources;
 pub(super) use surplus::{exceeds_due, is_borrowed, is_due_any};
 
-use crate::delta::OverQuotaWeights;
+use crate::delta::{OverQuotaWeights, UsedParts};
 use crate::ids::{Name, TimeMs};
 use crate::resource::{Limits, ResourceNames, ResourceVec};
 use crate::world::{QueueTerms, QueueUse};
@@ -56,6 +57,8 @@ pub struct QueueClaim<'a> {
     pub usage: &'a QueueUse,
     /// What of it counts.
     pub wants: Wants,
+    /// What they used of late.
+    pub past: UsedParts,
 }
 
 /// What of a queue's requests counts in a division.

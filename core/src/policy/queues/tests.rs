@@ -92,6 +92,7 @@ pub(crate) fn with_claims<T>(
         over_quota: None,
         usage,
         wants: Wants::Everything,
+        past: [0; 3],
     });
     let total = limits(&total.map(Some)).values().clone();
     let others = ResourceVec::default();

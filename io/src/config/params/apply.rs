@@ -1,8 +1,8 @@
 //! What parameters set in a configuration that was read.
 
 use muster_core::config::{
-    ActionConfig, ArgumentKind, ArgumentValue, Dialect, EvictionMode, FitErrors, Hierarchy, Pool,
-    STALE_GRACE_KEY, View, WorkerLabels, argument,
+    ALLOW_CONSOLIDATING_KEY, ActionConfig, ArgumentKind, ArgumentValue, Dialect, EvictionMode,
+    FitErrors, Hierarchy, MAX_PREEMPTEES_KEY, Pool, STALE_GRACE_KEY, View, WorkerLabels, argument,
 };
 use muster_core::policy::SchedulerConfig;
 
@@ -15,8 +15,8 @@ use crate::config::boolean;
 /// Parameters that are an argument of an action: which action, and the key there.
 const OF_ACTIONS: [(&str, &str, &str); 3] = [
     (STALE_GRACE, "stalegangeviction", STALE_GRACE_KEY),
-    (MAX_MOVED, "consolidation", "maxPreemptees"),
-    (MOVES_IN_RECLAIM, "reclaim", "allowConsolidating"),
+    (MAX_MOVED, "consolidation", MAX_PREEMPTEES_KEY),
+    (MOVES_IN_RECLAIM, "reclaim", ALLOW_CONSOLIDATING_KEY),
 ];
 
 impl Params {

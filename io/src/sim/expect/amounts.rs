@@ -1,42 +1,55 @@
 //! Amounts that queues and nodes have, against what was expected.
 
+use muster_core::delta::UsedParts;
 use muster_core::ids::Name;
 use muster_core::resource::{Quantity, ResourceNames, ResourceVec};
 
 use super::super::expectation::{Beyond, Range};
 use super::{Evidence, Finding};
 
-/// How far a fair share may be from what was expected: quantities of thousandths are rounded.
+/// How far fair shares and parts used of late may be from what was expected: they are rounded to thousandths.
 const SHARE_SLACK_MILLI: i64 = 1;
 
-/// Does the queue use so much, and is so much due to it?
+/// Does the queue use so much, is so much due to it, and did it use so much of late?
 pub(super) fn queue_has(
     evidence: Evidence<'_>,
     name: &Name,
     allocated: &[(Name, Range<Quantity>)],
     fair_share: &[(Name, Quantity)],
+    usage: &[(Name, Range<Quantity>)],
 ) -> Finding {
     let Some(queue) = evidence.queues.iter().find(|queue| queue.name == *name) else {
         return (false, format!("there is no queue {name}"));
     };
-    let (uses, mut got) = within("allocated", allocated, |resource| of(&queue.allocated, resource));
-    if fair_share.is_empty() {
-        return (uses, got);
-    }
-    if !evidence.books.is_kai_queue(name) {
+    if !fair_share.is_empty() && !evidence.books.is_kai_queue(name) {
         return (false, format!("{name} is no queue of KAI's and has no fair share"));
     }
-    let bounds: Vec<_> = fair_share
-        .iter()
-        .map(|(resource, share)| {
-            let slack = Quantity::from_milli(SHARE_SLACK_MILLI);
-            let (min, max) = (share.sub(slack), share.add(slack));
-            (resource.clone(), Range { min: Some(min), max: Some(max) })
-        })
-        .collect();
-    let (shares, share) = within("fairShare", &bounds, |resource| of(&queue.deserved, resource));
-    got = if allocated.is_empty() { share } else { format!("{got}; {share}") };
-    (uses && shares, got)
+    let shares = fair_share.iter().map(|(name, share)| (name, Range::exactly(*share)));
+    let shares: Vec<_> = shares.map(about).collect();
+    let usage: Vec<_> = usage.iter().map(|(name, range)| about((name, *range))).collect();
+    let past = |resource: &Name| part_used(queue.past, resource);
+    let found = [
+        (allocated, within("allocated", allocated, |resource| of(&queue.allocated, resource))),
+        (&shares, within("fairShare", &shares, |resource| of(&queue.deserved, resource))),
+        (&usage, within("usage", &usage, past)),
+    ];
+    let asked = found.into_iter().filter(|(bounds, _)| !bounds.is_empty()).map(|found| found.1);
+    let (passed, told): (Vec<bool>, Vec<String>) = asked.unzip();
+    (passed.into_iter().all(|pass| pass), told.join("; "))
+}
+
+/// The same bounds, with some slack.
+fn about((resource, range): (&Name, Range<Quantity>)) -> (Name, Range<Quantity>) {
+    let slack = Quantity::from_milli(SHARE_SLACK_MILLI);
+    let (min, max) = (range.min.map(|min| min.sub(slack)), range.max.map(|max| max.add(slack)));
+    (resource.clone(), Range { min, max })
+}
+
+/// The part of the cluster's resource that was used, of those whose use is known.
+fn part_used(past: UsedParts, resource: &Name) -> Quantity {
+    let at = ["cpu", "memory", GPU].iter().position(|name| **name == **resource);
+    let millionths = at.map_or(0, |at| past[at]);
+    Quantity::from_milli(i64::try_from(millionths / 1000).unwrap_or(i64::MAX))
 }
 
 fn of(list: &[(Name, Quantity)], resource: &Name) -> Quantity {
@@ -112,6 +125,7 @@ mod tests {
             guarantee: Vec::new(),
             borrowed: Vec::new(),
             warnings: Vec::new(),
+            past: [0, 0, 333_333],
         }
     }
 
@@ -154,7 +168,7 @@ mod tests {
         let uses = |resource: &str, max| {
             let range = Range { min: None, max: Some(Quantity::from_units(max)) };
             let allocated = [(resource.into(), range)];
-            finding(|evidence| queue_has(evidence, &"default".into(), &allocated, &[]))
+            finding(|evidence| queue_has(evidence, &"default".into(), &allocated, &[], &[]))
         };
         assert!(uses("cpu", 2).0 && uses("nvidia.com/gpu", 0).0);
         assert_eq!(uses("cpu", 1), (false, "allocated cpu: 2".to_owned()));
@@ -164,7 +178,7 @@ mod tests {
     fn a_fair_share_may_be_a_thousandth_off_and_only_queues_of_kai_have_one() {
         let due = |queue: &str, milli| {
             let share = [("cpu".into(), Quantity::from_milli(milli))];
-            finding(|evidence| queue_has(evidence, &queue.into(), &[], &share))
+            finding(|evidence| queue_has(evidence, &queue.into(), &[], &share, &[]))
         };
         assert!(due("kai", 1500).0 && due("kai", 1501).0 && due("kai", 1499).0);
         assert_eq!(due("kai", 1502), (false, "fairShare cpu: 1500m".to_owned()));
@@ -173,9 +187,19 @@ mod tests {
         assert_eq!(due("none", 0), (false, "there is no queue none".to_owned()));
         let both = finding(|evidence| {
             let share = [("cpu".into(), Quantity::from_milli(1500))];
-            queue_has(evidence, &"kai".into(), &exactly("cpu", 2), &share)
+            queue_has(evidence, &"kai".into(), &exactly("cpu", 2), &share, &[])
         });
         assert_eq!(both, (true, "allocated cpu: 2; fairShare cpu: 1500m".to_owned()));
+    }
+
+    #[test]
+    fn what_was_used_of_late_is_judged_to_a_thousandth() {
+        let used = |resource: &str, milli| {
+            let usage = [(resource.into(), Range::exactly(Quantity::from_milli(milli)))];
+            finding(|evidence| queue_has(evidence, &"default".into(), &[], &[], &usage))
+        };
+        assert!(used(GPU, 333).0 && used(GPU, 334).0 && used("cpu", 0).0);
+        assert_eq!(used(GPU, 335), (false, "usage nvidia.com/gpu: 333m".to_owned()));
     }
 
     #[test]

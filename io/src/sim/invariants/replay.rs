@@ -91,10 +91,22 @@ impl<'a> Replay<'a> {
         self.books.queue_path(&self.books.queue_of(job))
     }
 
-    /// Pods of the job that were just bound or have room held, with the node.
-    pub(super) fn placement(&self, job: &ObjectKey) -> Vec<(&'a ObjectKey, Name)> {
-        let place = |key: &ObjectKey| self.seats.get(key).cloned().or_else(|| self.hold_of(key));
-        self.books.pods_of(job).filter_map(|(key, _)| Some((key, place(key)?))).collect()
+    /// Pods of the job, and the others given, that were just bound or have room held, with the node.
+    pub(super) fn placement<'k>(
+        &self,
+        job: &ObjectKey,
+        others: impl Iterator<Item = &'k ObjectKey>,
+    ) -> Vec<(&'k ObjectKey, Name)>
+    where
+        'a: 'k,
+    {
+        let own = self.books.pods_of(job).map(|(key, _)| key);
+        own.chain(others).filter_map(|key| Some((key, self.place(key)?))).collect()
+    }
+
+    /// Where the pod was just bound or has room held.
+    pub(super) fn place(&self, key: &ObjectKey) -> Option<Name> {
+        self.seats.get(key).cloned().or_else(|| self.hold_of(key))
     }
 
     /// What the node will carry once all have left and come; `None` for a node that is gone.

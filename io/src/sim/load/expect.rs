@@ -36,14 +36,16 @@ pub(super) fn read(value: Value) -> Result<Expectation, FieldError> {
         }
         Written::QuietAfter(cycle) => (None, Assertion::QuietAfter(cycle)),
         Written::Queue(queue) => {
-            if queue.allocated.is_none() && queue.fair_share.is_none() {
-                return Err(FieldError::new("queue", "expected allocated, fairShare or both"));
+            if queue.is_bare() {
+                let problem = "expected allocated, fairShare or usage";
+                return Err(FieldError::new("queue", problem));
             }
             let fair_share = queue.fair_share.into_iter().flatten();
             let assertion = Assertion::Queue {
                 name: queue.name.into(),
                 allocated: bounds(queue.allocated),
                 fair_share: fair_share.map(|(name, share)| (name.into(), share.0)).collect(),
+                usage: bounds(queue.usage),
             };
             (queue.cycle, assertion)
         }
@@ -162,7 +164,16 @@ struct Queue {
     #[serde(default, deserialize_with = "amount_ranges")]
     allocated: Option<Ranges>,
     fair_share: Option<BTreeMap<String, Amount>>,
+    #[serde(default, deserialize_with = "amount_ranges")]
+    usage: Option<Ranges>,
     cycle: Option<u32>,
+}
+
+impl Queue {
+    /// Does it expect nothing?
+    fn is_bare(&self) -> bool {
+        self.allocated.is_none() && self.fair_share.is_none() && self.usage.is_none()
+    }
 }
 
 #[derive(Deserialize)]

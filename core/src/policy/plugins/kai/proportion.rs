@@ -30,8 +30,7 @@ use crate::world::{Cluster, JobReadOnlyItem, QueueReadOnlyItem, QueueTerms, Task
 /// What is known of the plugin.
 pub(super) const SPEC: PluginSpec = PluginSpec {
     arguments: &[
-        arg("kValue", Float, "1.0", "how strongly past use lowers what is shared by weight")
-            .without_effect("this version reads no past use"),
+        arg("kValue", Float, "1.0", "how strongly past use lowers what is shared by weight"),
         arg(
             "relcaimerSaturationMultiplier",
             Float,

@@ -68,7 +68,7 @@ impl Ord for Ratio {
 }
 
 /// The rules as they are written, in units; limits are whole units.
-fn by_the_rules(pot: Pot, contenders: &[Contender<'_>]) -> Vec<i64> {
+pub(crate) fn by_the_rules(pot: Pot, contenders: &[Contender<'_>]) -> Vec<i64> {
     let unit = i128::from(pot.unit);
     let units = |amount: i64| Ratio::new(i128::from(amount), unit);
     let millionths = |amount: u64| Ratio::new(i128::from(amount), i128::from(MILLION));

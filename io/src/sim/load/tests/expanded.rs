@@ -224,6 +224,7 @@ fn expectations_read_as_written() {
                 ("memory".into(), Range { min: bound("1Gi"), max: bound("1Gi") })
             ],
             fair_share: Vec::new(),
+            usage: Vec::new(),
         }
     );
 }

@@ -96,7 +96,8 @@ fn shares_and_rooms_read_as_written() {
     let amount = |text: &str| text.parse::<Quantity>().unwrap();
     let fair_share =
         vec![("memory".into(), amount("2000000")), ("nvidia.com/gpu".into(), amount("1.5"))];
-    assert_eq!(read[0], Assertion::Queue { name: "q".into(), allocated: Vec::new(), fair_share });
+    let (allocated, usage) = (Vec::new(), Vec::new());
+    assert_eq!(read[0], Assertion::Queue { name: "q".into(), allocated, fair_share, usage });
     assert_eq!(
         read[1],
         Assertion::Node {
@@ -137,7 +138,7 @@ fn expectations_that_say_nothing_or_speak_of_nobody_are_refused() {
         spec_complaints(&format!("  objects: [{QUEUE}]\n  expect: [{expect}]\n")).remove(0)
     };
     for (expect, problem) in [
-        ("{queue: {name: q}}", "queue: expected allocated, fairShare or both"),
+        ("{queue: {name: q}}", "queue: expected allocated, fairShare or usage"),
         ("{node: {name: n0}}", "node: expected idle, releasing or both"),
         (
             "{node: {name: n0, idle: {cpu: 1}}}",

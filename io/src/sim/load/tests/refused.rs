@@ -103,7 +103,7 @@ fn names_that_never_exist_are_refused() {
              object; did you mean Node? (expected one of Node, Pod, PodGroup, Queue, Topology, \
              HyperNode, NodeShard, PriorityClass, Namespace, PodDisruptionBudget, ResourceQuota, PersistentVolume, \
              PersistentVolumeClaim, StorageClass, CSINode, CSIDriver, CSIStorageCapacity, Service, \
-             ReplicationController, ReplicaSet, StatefulSet, NodeMetrics, Numatopology, \
+             ReplicationController, ReplicaSet, StatefulSet, NodeMetrics, QueueUsage, Numatopology, \
              SchedulingShard)",
             "f.yaml:7: document 1: spec.timeline[0].failBind[0].pod: pod default/p1 never exists; \
              expected one that objects or the timeline bring in",
