@@ -2,7 +2,8 @@
 //!
 //! The proof is a count: the tasks that would fit, node by node, if every candidate left. It holds
 //! until nodes have changed by which the job might gain what it lacks: a node that changed since counts
-//! as if it were empty. So "no" costs what changed, not the cluster.
+//! as if it were empty. So "no" costs what changed, not the cluster. That no moves help is not proved by a
+//! count, so it is remembered only until any node changes.
 
 use std::collections::VecDeque;
 
@@ -178,7 +179,7 @@ impl Proof {
             return false;
         }
         let Some(changed) = session.cluster.log.since(self.mark) else { return false };
-        let request = &session.classes.get(shortage.classes[0]).request;
+        let request = session.classes.get(shortage.classes[0]).room();
         let nodes = session.cluster.columns();
         let mut changed = changed.to_vec();
         changed.sort_unstable();

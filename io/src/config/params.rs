@@ -190,13 +190,13 @@ pub const PARAMS: &[Param] = &[
     idle(
         "mig-worker-node-label-key",
         Takes::LabelKey,
-        "no pod gets an instance of a divided GPU in this version",
+        "nodes with divided GPUs are known by the default label or by their instances",
     ),
-    idle("gpu-sharing-mode", Takes::Text, "no pod gets a part of a GPU in this version"),
+    idle("gpu-sharing-mode", Takes::Text, "parts of GPUs are given in simulations only"),
     idle(
         "resource-reservation-app-label",
         Takes::Text,
-        "pods that hold GPUs for others count as any other pod",
+        "pods that hold GPUs for others are known by the default label",
     ),
     idle(
         "namespace",

@@ -51,17 +51,6 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Reads texts for the loop; `seen` is the hash of the one that is in force.
-    pub(super) fn listener(
-        self,
-        to_loop: &Sender<LoopEvent>,
-        metrics: &Arc<Metrics>,
-        seen: u64,
-    ) -> Listener {
-        let (to_loop, metrics) = (to_loop.clone(), metrics.clone());
-        Listener { reading: self, to_loop, metrics, seen }
-    }
-
     /// A text as a configuration, with its hash.
     fn read(&self, source: &str, text: &str) -> Result<NewConfig, ConfigErrors> {
         let mut parsed = parse_with(&self.registry, &self.params, source, text)?;
@@ -128,11 +117,11 @@ fn read_shard(reading: &Reading, name: &str, text: &str) -> Result<NewConfig, Co
 
 /// Whom to tell of a new configuration.
 pub(super) struct Listener {
-    reading: Reading,
-    to_loop: Sender<LoopEvent>,
-    metrics: Arc<Metrics>,
+    pub(super) reading: Reading,
+    pub(super) to_loop: Sender<LoopEvent>,
+    pub(super) metrics: Arc<Metrics>,
     /// Hash of the text that was read last.
-    seen: u64,
+    pub(super) seen: u64,
 }
 
 /// The loop has ended.
