@@ -30,11 +30,13 @@ pub enum Release {
     Forgotten,
     /// The one that leads no longer holds it.
     Withdrawn,
+    /// The pod it was to replace was not evicted.
+    Stayed,
 }
 
 impl Release {
     /// Every cause, in the order of declaration.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Deadline,
         Self::NodeGone,
         Self::Overbooked,
@@ -47,6 +49,7 @@ impl Release {
         Self::BindFailed,
         Self::Forgotten,
         Self::Withdrawn,
+        Self::Stayed,
     ];
 
     /// The stable code used in results.
@@ -64,6 +67,7 @@ impl Release {
             Self::BindFailed => "bind-failed",
             Self::Forgotten => "forgotten",
             Self::Withdrawn => "withdrawn",
+            Self::Stayed => "stayed",
         }
     }
 
@@ -82,6 +86,7 @@ impl Release {
             Self::BindFailed => "its bind failed",
             Self::Forgotten => "reservations end with the cycle",
             Self::Withdrawn => "the scheduler that leads no longer holds it",
+            Self::Stayed => "the pod it was to replace stays",
         }
     }
 }

@@ -33,8 +33,6 @@ pub enum ActionKind {
     Shuffle,
     /// Evicts what is left of gangs that have run without their minimum for too long.
     EvictStaleGangs,
-    /// Nothing: this version knows it by its name only.
-    Planned,
 }
 
 /// Why room is wanted.
@@ -44,6 +42,8 @@ pub enum EvictPurpose {
     Preempt,
     /// A queue that has less than its part.
     Reclaim,
+    /// A job that finds room once others are moved together: they lose their places, not their room.
+    Consolidate,
 }
 
 /// Does an action choose victims for a whole gang in one decision?
@@ -51,6 +51,8 @@ pub enum EvictPurpose {
 pub enum GangAware {
     /// Always.
     Always,
+    /// Always, and a victim that fits elsewhere is moved instead of lost.
+    WithMoves,
     /// If its argument [`GANG_AWARE_KEY`] says so; otherwise for one task after the other.
     IfAsked,
 }
@@ -96,7 +98,7 @@ impl ActionConfig {
     /// Does it evict for whole gangs?
     pub fn is_gang_aware(&self) -> bool {
         match self.spec.kind {
-            ActionKind::Evict(_, GangAware::Always) => true,
+            ActionKind::Evict(_, GangAware::Always | GangAware::WithMoves) => true,
             ActionKind::Evict(_, GangAware::IfAsked) => self.values().bool(GANG_AWARE_KEY),
             _ => false,
         }
@@ -201,20 +203,37 @@ pub const KAI_ACTIONS: &[ActionSpec] = &[
     ActionSpec {
         name: "consolidation",
         summary: "moves running pods together where that makes room for a job",
-        kind: ActionKind::Planned,
-        arguments: &[QUEUE_DEPTH],
+        kind: ActionKind::Evict(EvictPurpose::Consolidate, GangAware::WithMoves),
+        arguments: &[QUEUE_DEPTH, MAX_PREEMPTEES, MAX_DOMAINS, MIN_RUNTIME, MAX_EVICTIONS],
     },
     ActionSpec {
         name: "reclaim",
         summary: "evicts pods of queues above their fair share for a queue below its own",
-        kind: ActionKind::Evict(EvictPurpose::Reclaim, GangAware::Always),
-        arguments: KAI_EVICT_ARGUMENTS,
+        kind: ActionKind::Evict(EvictPurpose::Reclaim, GangAware::WithMoves),
+        arguments: &[
+            QUEUE_DEPTH,
+            ALLOW_CONSOLIDATING,
+            MAX_DOMAINS,
+            ALLOW_WHOLE_BUNDLE,
+            WHOLE_BUNDLE_SCOPE,
+            DOMAIN_SEARCH,
+            MIN_RUNTIME,
+            MAX_EVICTIONS,
+        ],
     },
     ActionSpec {
         name: "preempt",
         summary: "evicts preemptible pods of lower priority for a job of the same queue",
-        kind: ActionKind::Evict(EvictPurpose::Preempt, GangAware::Always),
-        arguments: KAI_EVICT_ARGUMENTS,
+        kind: ActionKind::Evict(EvictPurpose::Preempt, GangAware::WithMoves),
+        arguments: &[
+            QUEUE_DEPTH,
+            MAX_DOMAINS,
+            ALLOW_WHOLE_BUNDLE,
+            WHOLE_BUNDLE_SCOPE,
+            DOMAIN_SEARCH,
+            MIN_RUNTIME,
+            MAX_EVICTIONS,
+        ],
     },
     ActionSpec {
         name: "stalegangeviction",
@@ -240,15 +259,25 @@ const QUEUE_DEPTH: ArgumentSpec = arg(
     "jobs of one queue it tries in a cycle; -1 is all of them",
 );
 
-const KAI_EVICT_ARGUMENTS: &[ArgumentSpec] = &[
-    QUEUE_DEPTH,
-    MAX_DOMAINS,
-    ALLOW_WHOLE_BUNDLE,
-    WHOLE_BUNDLE_SCOPE,
-    DOMAIN_SEARCH,
-    MIN_RUNTIME,
-    MAX_EVICTIONS,
-];
+/// Key of the argument that limits of how many jobs pods are moved for one job.
+pub const MAX_PREEMPTEES_KEY: &str = "maxConsolidationPreemptees";
+
+/// Key of the argument by which a pod that is moved does not count as taken from its queue.
+pub const ALLOW_CONSOLIDATING_KEY: &str = "allowConsolidatingReclaim";
+
+const MAX_PREEMPTEES: ArgumentSpec = arg(
+    MAX_PREEMPTEES_KEY,
+    IntFrom(-1),
+    "16",
+    "most jobs whose pods are moved for one job; -1 is any number, and with 0 nobody is moved",
+);
+
+const ALLOW_CONSOLIDATING: ArgumentSpec = arg(
+    ALLOW_CONSOLIDATING_KEY,
+    Bool,
+    "true",
+    "a pod that is moved rather than lost does not count as taken from its queue",
+);
 
 const PREDICATE_ERROR_CACHE: ArgumentSpec = arg(
     "predicateErrorCacheEnable",

@@ -15,16 +15,16 @@ mod cron;
 mod usage_window;
 
 pub use action::{
-    ACTIONS, ActionConfig, ActionKind, ActionSpec, EvictPurpose, GANG_AWARE_KEY, GangAware,
-    KAI_ACTIONS, QUEUE_DEPTH_KEY, STALE_GRACE_KEY,
+    ACTIONS, ALLOW_CONSOLIDATING_KEY, ActionConfig, ActionKind, ActionSpec, EvictPurpose,
+    GANG_AWARE_KEY, GangAware, KAI_ACTIONS, MAX_PREEMPTEES_KEY, QUEUE_DEPTH_KEY, STALE_GRACE_KEY,
 };
 pub use argument::{
     AmountScale, ArgumentKind, ArgumentSpec, ArgumentValue, Arguments, Values, arg, argument,
 };
 pub use cron::{CronTimes, InvalidCron};
 pub use dialect::Dialect;
-pub use view::{Hierarchy, Pool, View, WorkerLabels};
 pub use usage_window::{UsageRecording, UsageSpan, UsageWindow};
+pub use view::{DividingQueues, Pool, View, WorkerLabels};
 pub use wall_clock::{DAY_MS, TimeOfDay, WallClock};
 
 use crate::ids::Name;

@@ -1,5 +1,5 @@
 //! Actions `preempt` and `reclaim`, and their forms for gangs: jobs that lack their minimum take room
-//! from others.
+//! from others. Action `consolidation`: others move together for them.
 //!
 //! `preempt`: a more important job of a queue takes the place of less important ones. `reclaim`: a
 //! queue with less than its due takes it back from those that have more.

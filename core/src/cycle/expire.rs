@@ -40,7 +40,10 @@ pub(super) fn expire(
         match cluster.task(task).assumed.0 {
             Some(Assumption::Pipelined(node)) => held.push((task, node)),
             Some(Assumption::Binding(_)) => unanswered_bind(&mut cluster, task),
-            Some(Assumption::Evicting) => unanswered_eviction(&mut cluster, task),
+            Some(Assumption::Moving(node)) if !is_over(&cluster, task) => held.push((task, node)),
+            Some(Assumption::Evicting | Assumption::Moving(_)) => {
+                unanswered_eviction(&mut cluster, task);
+            }
             Some(Assumption::Allocated(_)) | None => {}
         }
     }

@@ -1,6 +1,8 @@
 //! What an evicting action may do, as configured.
 
-use crate::config::{ActionConfig, Values};
+use crate::config::{
+    ALLOW_CONSOLIDATING_KEY, ActionConfig, ActionKind, GangAware, MAX_PREEMPTEES_KEY, Values,
+};
 use crate::ids::TimeMs;
 use crate::policy::EvictPurpose;
 use crate::world::JobEvictions;
@@ -22,6 +24,10 @@ pub(crate) struct EvictAction {
     pub(super) search: DomainSearch,
     /// How many jobs of one queue it serves in a cycle; none is as the scheduler is set.
     pub(super) queue_depth: Option<u32>,
+    /// What becomes of victims that fit elsewhere.
+    pub(super) moves: Moves,
+    /// Of how many jobs it moves pods for one job; none is any number.
+    pub(super) max_moved: Option<usize>,
     /// Tasks it never evicts, for any evictor.
     pub(super) limits: EvictLimits,
 }
@@ -67,6 +73,19 @@ pub(super) enum Style {
     Gang,
     /// For one task after the other.
     Task,
+    /// For the whole gang, and every victim is placed again.
+    Move,
+}
+
+/// What becomes of victims that fit elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moves {
+    /// They are lost like others.
+    Never,
+    /// They are moved, and count as taken from their queues.
+    Counted,
+    /// They are moved, and their queues lose nothing.
+    Free,
 }
 
 /// What becomes of gangs without surplus.
@@ -93,24 +112,51 @@ impl EvictAction {
     /// A configured action that evicts for this purpose.
     pub(crate) fn of(config: &ActionConfig, purpose: EvictPurpose) -> Self {
         let arguments = config.values();
-        let whole = match (arguments.bool("allowWholeBundle"), arguments.text("wholeBundleScope")) {
-            (false, _) => WholeBundles::Spared,
-            (true, "domain") => WholeBundles::Domain,
-            (true, _) => WholeBundles::Gang,
+        let (style, whole, search) = match purpose {
+            // Every victim has another place, so no gang is broken.
+            EvictPurpose::Consolidate => (Style::Move, WholeBundles::Spared, DomainSearch::First),
+            _ if config.is_gang_aware() => (Style::Gang, whole(arguments), search(arguments)),
+            _ => (Style::Task, whole(arguments), search(arguments)),
         };
-        let search = match arguments.text("domainSearch") {
-            "best" => DomainSearch::Best,
-            _ => DomainSearch::First,
+        let moves = match (config.spec.kind, purpose) {
+            (ActionKind::Evict(_, GangAware::WithMoves), EvictPurpose::Reclaim)
+                if !arguments.bool(ALLOW_CONSOLIDATING_KEY) =>
+            {
+                Moves::Counted
+            }
+            (ActionKind::Evict(_, GangAware::WithMoves), _) => Moves::Free,
+            _ => Moves::Never,
+        };
+        let max_moved = match purpose {
+            EvictPurpose::Consolidate => usize::try_from(arguments.int(MAX_PREEMPTEES_KEY)).ok(),
+            _ => None,
         };
         Self {
             name: config.spec.name,
             purpose,
-            style: if config.is_gang_aware() { Style::Gang } else { Style::Task },
+            style,
             max_domains: usize::try_from(arguments.int("maxDomains")).unwrap_or(usize::MAX),
             whole,
             search,
             queue_depth: config.queue_depth(),
+            moves,
+            max_moved,
             limits: EvictLimits::of(arguments),
         }
+    }
+}
+
+fn whole(arguments: Values<'_>) -> WholeBundles {
+    match (arguments.bool("allowWholeBundle"), arguments.text("wholeBundleScope")) {
+        (false, _) => WholeBundles::Spared,
+        (true, "domain") => WholeBundles::Domain,
+        (true, _) => WholeBundles::Gang,
+    }
+}
+
+fn search(arguments: Values<'_>) -> DomainSearch {
+    match arguments.text("domainSearch") {
+        "best" => DomainSearch::Best,
+        _ => DomainSearch::First,
     }
 }

@@ -220,7 +220,7 @@ fn after_its_time(
     };
     refusals.postpone(Some(until));
     let job = session.cluster.job(candidate.job);
-    if action.style == Style::Gang && is_elastic(&job) {
+    if action.style != Style::Task && is_elastic(&job) {
         let open = candidate.footprint.open.clone();
         let footprint = Rc::new(Footprint { open, vetoed: true, ..Footprint::default() });
         return Some(Candidate { footprint, ..candidate });
@@ -245,6 +245,10 @@ fn spared_by(
             let giver = cluster.queue(entry.queue);
             let locked = !giver.identity.present || !giver.spec.reclaimable;
             locked.then_some(SparedBy::LockedQueue)
+        }
+        EvictPurpose::Consolidate => {
+            let firm = !cluster.job(entry.job).spec.is_preemptible();
+            firm.then_some(SparedBy::Locked)
         }
     }
 }

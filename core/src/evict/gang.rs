@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use bevy_ecs::entity::Entity;
 
 use crate::place::{PendingTasks, Session};
+use crate::policy::EvictPurpose;
 use crate::statement::{Checkpoint, Plan, Statement};
 
 use super::EvictionPlan;
-use super::action::{DomainSearch, EvictAction};
+use super::action::{DomainSearch, EvictAction, Moves};
+use super::consolidate;
 use super::domains::{SearchDomain, search_domains};
 use super::evictor_view::EvictorView;
+use super::moves::place_some;
 use super::refusal::SearchEnd;
 use super::reprieve::reprieve;
 use super::search::{Price, TakenBundle, VictimSearch};
@@ -29,7 +32,16 @@ pub(super) fn decide(
         search_domains(session, action, shortage, view).map_err(SearchEnd::Infeasible)?;
     let mut statement = Statement::new(action.name);
     let victims = search(session, &mut statement, action, shortage, pending, &search_domains);
-    victims.map(|victims| EvictionPlan { statement, victims }).ok_or(SearchEnd::Failed)
+    if let Some(victims) = victims {
+        if action.moves != Moves::Never {
+            place_some(session, &mut statement, &victims, &shortage.valued());
+        }
+        return Ok(EvictionPlan { statement, victims });
+    }
+    // Who may not be taken from may still be moved.
+    let moves = action.moves == Moves::Free && action.purpose == EvictPurpose::Reclaim;
+    let plan = moves.then(|| consolidate::decide(session, action, shortage, pending, view).ok());
+    plan.flatten().ok_or(SearchEnd::Failed)
 }
 
 /// The victims of the place that is chosen; the statement then holds the decision.

@@ -2,7 +2,8 @@
 //!
 //! The proof is a count: the tasks that would fit, node by node, if every candidate left. It holds
 //! until nodes have changed by which the job might gain what it lacks: a node that changed since counts
-//! as if it were empty. So "no" costs what changed, not the cluster.
+//! as if it were empty. So "no" costs what changed, not the cluster. That no moves help is not proved by a
+//! count, so it is remembered only until any node changes.
 
 use std::collections::VecDeque;
 
@@ -24,7 +25,18 @@ const KEPT: usize = 64;
 
 /// Searches that were in vain.
 #[derive(Default, Resource)]
-pub(crate) struct InfeasibleCache(VecDeque<Proof>);
+pub(crate) struct InfeasibleCache {
+    proofs: VecDeque<Proof>,
+    jams: VecDeque<Jam>,
+}
+
+/// A search for moves that found none. What it found out holds until a node changes: any may have had a part
+/// in it.
+struct Jam {
+    of: ShortageKind,
+    why: String,
+    mark: LogMark,
+}
 
 /// Why a kind of job cannot be helped.
 struct Proof {
@@ -78,7 +90,8 @@ fn is_provable(session: &Session<'_, '_>, shortage: &Shortage) -> bool {
 impl InfeasibleCache {
     /// The class is no more, and another may get its number.
     pub(crate) fn forget(&mut self, class: ClassId) {
-        self.0.retain(|proof| !proof.of.ask.is_of(class));
+        self.proofs.retain(|proof| !proof.of.ask.is_of(class));
+        self.jams.retain(|jam| !jam.of.ask.is_of(class));
     }
 
     /// What was said of jobs like this one, if it still holds.
@@ -92,12 +105,18 @@ impl InfeasibleCache {
             return None;
         }
         let kind = ShortageKind::of(session, action, shortage);
-        let at = self.0.iter().position(|proof| proof.of == kind)?;
-        if !self.0[at].holds(session, shortage) {
-            self.0.remove(at);
+        let unchanged =
+            |jam: &Jam| session.cluster.log.since(jam.mark).is_some_and(<[u32]>::is_empty);
+        self.jams.retain(unchanged);
+        if let Some(jam) = self.jams.iter().find(|jam| jam.of == kind) {
+            return Some(jam.why.clone());
+        }
+        let at = self.proofs.iter().position(|proof| proof.of == kind)?;
+        if !self.proofs[at].holds(session, shortage) {
+            self.proofs.remove(at);
             return None;
         }
-        let proof = &self.0[at];
+        let proof = &self.proofs[at];
         session.wake_at(proof.until);
         Some(proof.why.clone())
     }
@@ -119,10 +138,28 @@ impl InfeasibleCache {
         let fits = |row| u16::try_from(freeable.slots(session, shortage, row)).unwrap_or(u16::MAX);
         let rows = (0..count).map(fits).collect();
         let (of, mark) = (ShortageKind::of(session, action, shortage), session.cluster.log.mark());
-        if self.0.len() == KEPT {
-            self.0.pop_front();
+        if self.proofs.len() == KEPT {
+            self.proofs.pop_front();
         }
-        self.0.push_back(Proof { of, why, slots, rows, mark, until });
+        self.proofs.push_back(Proof { of, why, slots, rows, mark, until });
+    }
+
+    /// Remembers that no moves help.
+    pub(super) fn note_jam(
+        &mut self,
+        session: &Session<'_, '_>,
+        action: &EvictAction,
+        shortage: &Shortage,
+        why: String,
+    ) {
+        if !is_provable(session, shortage) {
+            return;
+        }
+        if self.jams.len() == KEPT {
+            self.jams.pop_front();
+        }
+        let (of, mark) = (ShortageKind::of(session, action, shortage), session.cluster.log.mark());
+        self.jams.push_back(Jam { of, why, mark });
     }
 }
 
@@ -142,7 +179,7 @@ impl Proof {
             return false;
         }
         let Some(changed) = session.cluster.log.since(self.mark) else { return false };
-        let request = &session.classes.get(shortage.classes[0]).request;
+        let request = session.classes.get(shortage.classes[0]).room();
         let nodes = session.cluster.columns();
         let mut changed = changed.to_vec();
         changed.sort_unstable();

@@ -6,7 +6,8 @@
 //! ([`reprieve`]). Everything happens on a Statement, and nothing leaves it but a whole gang's
 //! reservations together with the evictions that make them good.
 //!
-//! [`gang`] serves a whole gang in one decision, [`per_task`] a task at a time, as Volcano does.
+//! [`gang`] serves a whole gang in one decision, [`per_task`] a task at a time, as Volcano does. Victims that
+//! fit elsewhere may be moved rather than lost ([`moves`]), and [`consolidate`] makes room by moves alone.
 //! Evictions that make room for nobody begin with the same candidates ([`movable`]).
 
 mod action;
@@ -19,7 +20,10 @@ mod domains;
 mod evictor_view;
 mod search;
 mod reprieve;
+mod moves;
 mod gang;
+mod move_plan;
+mod consolidate;
 mod by_node;
 mod one_task;
 mod per_task;
@@ -59,13 +63,16 @@ pub(crate) fn run(
     infeasible: &mut InfeasibleCache,
     waiting: Vec<Entity>,
 ) {
+    if action.max_moved == Some(0) {
+        return;
+    }
     hear(session, &waiting);
     let starving: Vec<Entity> =
         waiting.into_iter().filter(|&job| may_evict(session, action, job)).collect();
     // Nobody is counted before somebody could gain by it.
     let mut pool = None;
     let entitled = match action.purpose {
-        EvictPurpose::Preempt => Entitled::All,
+        EvictPurpose::Preempt | EvictPurpose::Consolidate => Entitled::All,
         EvictPurpose::Reclaim => Entitled::BelowDue,
     };
     drive(session, (entitled, action.queue_depth), [starving], |session, job, _| {
@@ -97,6 +104,10 @@ pub(crate) fn movable(session: &mut Session<'_, '_>, limits: &EvictLimits) -> Ve
 fn may_evict(session: &mut Session<'_, '_>, action: &EvictAction, job: Entity) -> bool {
     let item = session.cluster.job(job);
     if item.counts().pending() == 0 || !session.policies.job_starving(&item) {
+        return false;
+    }
+    // Nobody is moved for what would never be moved itself.
+    if action.purpose == EvictPurpose::Consolidate && !item.spec.is_preemptible() {
         return false;
     }
     if let Some(end) = delayed_until(&item).filter(|&end| end > session.now.0) {
@@ -153,7 +164,7 @@ fn serve(
         return Turn::Over;
     }
     if let Some(why) = infeasible.still(session, action, &shortage) {
-        debug_assert!(is_infeasible(session, action, &shortage, &pending), "what was proved holds");
+        debug_assert!(is_in_vain(session, action, &shortage, &pending), "what was proved holds");
         refusal::report(session, action, job, &why);
         return Turn::Over;
     }
@@ -175,9 +186,15 @@ fn serve(
                 refusal::explain(session, action, &shortage, &view.candidates, refusals, search);
             let forbearing = refusal::forbearing(session, &pending);
             refusal::report(session, action, job, &format!("{why}{forbearing}"));
-            if let SearchEnd::Infeasible(slots) = search {
-                let found = Infeasible { slots, until: refusals.until, why };
-                infeasible.note(session, action, &shortage, &view.freeable, found);
+            match search {
+                SearchEnd::Infeasible(slots) => {
+                    let found = Infeasible { slots, until: refusals.until, why };
+                    infeasible.note(session, action, &shortage, &view.freeable, found);
+                }
+                SearchEnd::Crowded | SearchEnd::Jammed => {
+                    infeasible.note_jam(session, action, &shortage, why);
+                }
+                SearchEnd::Failed => {}
             }
             Turn::Over
         }
@@ -196,11 +213,12 @@ fn decide(
     match action.style {
         Style::Gang => gang::decide(session, action, shortage, pending, view),
         Style::Task => per_task::decide(session, action, shortage, pending, view),
+        Style::Move => consolidate::decide(session, action, shortage, pending, view),
     }
 }
 
 /// Is there nothing to be had, as a search that remembers nothing sees it?
-fn is_infeasible(
+fn is_in_vain(
     session: &mut Session<'_, '_>,
     action: &EvictAction,
     shortage: &Shortage,
@@ -208,7 +226,13 @@ fn is_infeasible(
 ) -> bool {
     let mut pool = CandidatePool::new(session);
     let mut view = EvictorView::of(session, action, &mut pool, shortage);
-    matches!(decide(session, action, shortage, pending, &mut view), Err(SearchEnd::Infeasible(_)))
+    match decide(session, action, shortage, pending, &mut view) {
+        Ok(plan) => {
+            plan.statement.discard(&mut session.cluster);
+            false
+        }
+        Err(end) => end != SearchEnd::Failed,
+    }
 }
 
 /// Makes it so, unless a plugin objects to the places. All that was placed is held, what needs no victim

@@ -92,7 +92,7 @@ pub(super) enum Denied {
 
 /// Why the queue of the evictor may not take back from others what it needs, if it may not.
 pub(super) fn denied(session: &Session<'_, '_>, shortage: &Shortage) -> Option<Denied> {
-    if shortage.evictor.purpose == EvictPurpose::Preempt {
+    if shortage.evictor.purpose != EvictPurpose::Reclaim {
         return None;
     }
     let job = session.cluster.job(shortage.evictor.job);
@@ -128,6 +128,10 @@ pub(super) enum SearchEnd {
     Infeasible(usize),
     /// Those that may go by what plugins say are not enough.
     Failed,
+    /// There is too little free room in all, wherever others are moved.
+    Crowded,
+    /// However others are moved, nobody found a place for everybody.
+    Jammed,
 }
 
 /// Why the action found nobody, or not enough.
@@ -139,6 +143,11 @@ pub(super) fn explain(
     refusals: Refusals,
     search: SearchEnd,
 ) -> String {
+    match search {
+        SearchEnd::Crowded => return "all nodes together have too little free room".to_owned(),
+        SearchEnd::Jammed => return "found no moves after which everybody has a place".to_owned(),
+        SearchEnd::Infeasible(_) | SearchEnd::Failed => {}
+    }
     let mut spared: Vec<String> = SparedBy::ALL
         .into_iter()
         .map(|rule| (rule, refusals.by_rule[rule as usize]))
@@ -181,13 +190,13 @@ fn by_plugins(
         .flat_map(|candidate| candidate.footprint.open.iter().map(|occupant| occupant.task))
         .collect();
     let (evictor, entitlement) = match action.style {
-        Style::Gang => (shortage.evictor, Entitlement::Due),
+        Style::Gang | Style::Move => (shortage.evictor, Entitlement::Due),
         Style::Task => (Evictor { task: shortage.first, ..shortage.evictor }, Entitlement::Surplus),
     };
     session.policies.sort_victims(&session.cluster, &evictor, &mut tasks);
     let point = match (action.style, action.purpose) {
-        (Style::Gang, _) => Point::UnifiedEvictable,
-        (Style::Task, EvictPurpose::Preempt) => Point::Preemptable,
+        (Style::Gang | Style::Move, _) => Point::UnifiedEvictable,
+        (Style::Task, EvictPurpose::Preempt | EvictPurpose::Consolidate) => Point::Preemptable,
         (Style::Task, EvictPurpose::Reclaim) => Point::Reclaimable,
     };
     let (named, left) = session.policies.sparers(point, &session.cluster, &evictor, &tasks);

@@ -35,7 +35,7 @@ impl Price {
         }
         let weights = match action.purpose {
             EvictPurpose::Preempt => [priority, cost, count],
-            EvictPurpose::Reclaim => [cost, priority, count],
+            EvictPurpose::Reclaim | EvictPurpose::Consolidate => [cost, priority, count],
         };
         Self { breaks, weights }
     }
@@ -79,7 +79,7 @@ impl VictimSearch<'_> {
         let mut taken: Vec<TakenBundle> = Vec::new();
         let mut room = self.domain.free.clone();
         let (mut next, mut step, mut short) = (0, 1, 0);
-        let freed = |at: usize| &self.bundles().bundle(offered[at]).freed;
+        let freed = |at: usize| self.bundles().bundle(offered[at]).freed();
         loop {
             if self.shortage.least.fits(&room) && self.place(session, statement) {
                 break;
@@ -98,7 +98,7 @@ impl VictimSearch<'_> {
             }
             step *= 2;
             for one in self.take(session, statement, &offered[from..next]) {
-                room.add(&self.bundle(&one).freed);
+                room.add(self.bundle(&one).freed());
                 taken.push(one);
             }
         }
@@ -147,7 +147,7 @@ impl VictimSearch<'_> {
         let named =
             session.policies.unified_evictable(&session.cluster, &self.shortage.evictor, tasks);
         match self.action.purpose {
-            EvictPurpose::Preempt => named.into_iter().collect(),
+            EvictPurpose::Preempt | EvictPurpose::Consolidate => named.into_iter().collect(),
             EvictPurpose::Reclaim => {
                 let Shortage { evictor, sum, .. } = self.shortage;
                 let mut fairness = Fairness::new(session, evictor, sum, Entitlement::Due);
@@ -227,7 +227,7 @@ impl VictimSearch<'_> {
     pub(super) fn room<'t>(&self, taken: impl Iterator<Item = &'t TakenBundle>) -> ResourceVec {
         let mut room = self.domain.free.clone();
         for one in taken {
-            room.add(&self.bundle(one).freed);
+            room.add(self.bundle(one).freed());
         }
         room
     }
@@ -247,6 +247,7 @@ pub(super) fn grounds(session: &Session<'_, '_>, action: &EvictAction, job: Enti
                 "gives back room to {beneficiary} of queue {queue:?}, which has less than its due"
             )
         }
+        EvictPurpose::Consolidate => format!("moves elsewhere, so that {beneficiary} finds room"),
     };
     Grounds { beneficiary: Some(beneficiary), reason }
 }

@@ -42,7 +42,7 @@ fn compare(
     }
     check_budgets(&cluster, &mut faults);
     let mut offered = ResourceVec::default();
-    cluster.nodes.iter().for_each(|node| offered.add(&room(&node).allocatable));
+    cluster.nodes.iter().for_each(|node| offered.add(&super::devices::offer(&cluster, &node)));
     check(&mut faults, "cluster", &"capacity", cluster.capacity(), &offered);
     let mut taken = ResourceVec::default();
     for room in rooms.values() {
@@ -83,6 +83,7 @@ fn compare(
         check(&mut faults, "queue", &queue.identity.name, queue.usage(), &want);
     }
     super::volumes::compare(&cluster, &mut faults);
+    super::devices::compare(&cluster, &mut faults);
     faults
 }
 
@@ -117,7 +118,7 @@ fn check_reservations(cluster: Cluster<'_, '_>) -> Vec<String> {
         let record = task.cold.nomination.0.map(|record| record.node);
         held += u64::from(record.is_some());
         let want = match task.assumed.0 {
-            Some(Assumption::Pipelined(node)) => Some(node),
+            Some(Assumption::Pipelined(node) | Assumption::Moving(node)) => Some(node),
             // A bind keeps the record it began with until it is answered.
             Some(Assumption::Binding(node)) => record.map(|_| node),
             _ => None,
@@ -142,6 +143,11 @@ fn check_neighbours(
         let matched = interpod.matching(&name.namespace, &task.labels.0);
         check(faults, "selectors of", name, &live.copied().collect(), &matched);
         check(faults, "request of", name, task.request, &class.asked);
+        if let Some(node) = task.heir_home() {
+            let pod_counts = wanted.entry(node).or_default();
+            let by = task.request.counted_by.count_ids().iter();
+            by.for_each(|&tally| pod_counts.add(tally, Stay::Staying));
+        }
         let (Some(node), status) = (task.home(), task.status().0) else { continue };
         let stay = match status {
             TaskStatus::Succeeded | TaskStatus::Failed | TaskStatus::Pending => continue,
@@ -171,7 +177,7 @@ fn job_tallies(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, JobTally> {
     for task in &cluster.tasks {
         let Some(job) = task.membership.job else { continue };
         let tally = tallies.entry(job).or_default();
-        let status = task.status().0;
+        let status = task.counted_status();
         tally.total[status as usize] += 1;
         tally.roles.entry(task.membership.role.into()).or_default()[status as usize] += 1;
         if let Some(subgroup) = task.membership.subgroup {
@@ -234,7 +240,7 @@ pub(super) fn room(node: &NodeReadOnlyItem<'_, '_>) -> DomainTotals {
 
 fn node_tenants(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, u32> {
     let mut tenants = BTreeMap::new();
-    for node in cluster.tasks.iter().filter_map(|task| task.home()) {
+    for node in cluster.tasks.iter().flat_map(|task| [task.home(), task.heir_home()]).flatten() {
         *tenants.entry(node).or_default() += 1;
     }
     tenants
@@ -294,7 +300,8 @@ fn node_unmeasured(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, Unmeasured> {
 pub(crate) fn group_uses(cluster: &Cluster<'_, '_>) -> BTreeMap<(Entity, Symbol), ResourceVec> {
     let mut uses: BTreeMap<(Entity, Symbol), ResourceVec> = BTreeMap::new();
     for task in &cluster.tasks {
-        let (status, Some(node)) = task.status() else { continue };
+        let (status, home) = (task.counted_status(), task.heir_home().or(task.status().1));
+        let Some(node) = home else { continue };
         let (Some(job), true) = (task.membership.job, holds_of_group(status)) else { continue };
         if let Some(group) = cluster.node(node).rules.label(Symbol::NODE_GROUP) {
             let key = (cluster.job(job).spec.queue, group);
@@ -330,8 +337,13 @@ fn node_rooms(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, DomainTotals> {
         })
         .collect();
     for task in &cluster.tasks {
+        if let Some(room) = task.heir_home().and_then(|node| rooms.get_mut(&node)) {
+            room.pipelined.add(&request(&task));
+        }
         let (status, Some(node)) = task.status() else { continue };
-        let (Some(room), request) = (rooms.get_mut(&node), request(&task)) else { continue };
+        let (Some(room), request) = (rooms.get_mut(&node), task.request.room().clone()) else {
+            continue;
+        };
         match status {
             TaskStatus::Pipelined => room.pipelined.add(&request),
             TaskStatus::Succeeded | TaskStatus::Failed | TaskStatus::Pending => {}
@@ -344,6 +356,7 @@ fn node_rooms(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, DomainTotals> {
             room.releasing.add(&request);
         }
     }
+    super::devices::add_to_rooms(cluster, &mut rooms);
     for room in rooms.values_mut() {
         room.debt = node_debt(&room.idle.hot, &room.releasing.hot, &room.pipelined.hot);
     }

@@ -31,6 +31,7 @@ fn view_pods(
     let leaving = leaving(&tasks);
     let mut pods: Vec<PodView> = tasks
         .iter()
+        .filter(|task| !task.identity.uid.is_empty() || task.is_vacancy())
         .map(|task| {
             let (status, node) = task.status();
             let held = status == TaskStatus::Pipelined;
@@ -39,7 +40,8 @@ fn view_pods(
             let job = task.membership.job.and_then(|job| jobs.get(job).ok());
             let verdict = job.as_ref().and_then(|job| job.verdict.0.as_ref());
             let wait = job.as_ref().and_then(|_| Wait::of(&task, verdict));
-            let reservation = task.cold.nomination.0.filter(|_| held).and_then(|record| {
+            let promised = held || task.heir_home().is_some();
+            let reservation = task.cold.nomination.0.filter(|_| promised).and_then(|record| {
                 Some(ReservationView {
                     node: name(record.node)?,
                     since: record.since,
@@ -60,6 +62,7 @@ fn view_pods(
                 message,
                 nominated: node.clone().filter(|_| held),
                 node: node.filter(|_| !held).or(seen_on),
+                devices: task.cold.devices.clone(),
                 job: job.map(|job| job.identity.key.object().clone()),
                 reservation,
             }

@@ -61,13 +61,17 @@ impl VolumeTally {
         let mut tally = Self::default();
         for task in &cluster.tasks {
             let Some(rules) = &task.cold.volumes.rules else { continue };
-            let (status, Some(node)) = task.status() else { continue };
-            let leaves = status == TaskStatus::Releasing && !task.timing.stuck;
-            for &(driver, count) in &rules.attach {
-                add(tally.attached.entry((node, driver)).or_default(), status, leaves, count);
-            }
-            for &claim in &rules.exclusive {
-                add(tally.used.entry(claim).or_default(), status, leaves, 1);
+            let heir = task.heir_home().map(|node| (node, TaskStatus::Pipelined));
+            let (status, home) = task.status();
+            let Some(home) = home else { continue };
+            for (node, status) in heir.into_iter().chain([(home, status)]) {
+                let leaves = status == TaskStatus::Releasing && !task.timing.stuck;
+                for &(driver, count) in &rules.attach {
+                    add(tally.attached.entry((node, driver)).or_default(), status, leaves, count);
+                }
+                for &claim in &rules.exclusive {
+                    add(tally.used.entry(claim).or_default(), status, leaves, 1);
+                }
             }
             for (pick, wish) in task.cold.volumes.picks.iter().zip(&rules.wishes) {
                 if let Some(id) = wish.shared.filter(|_| *pick != Pick::Empty) {

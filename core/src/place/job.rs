@@ -52,6 +52,30 @@ pub(crate) fn place_minimum(
     place_subgroups(session, statement, job, pending, scope)
 }
 
+/// Places tasks of a job again that are being evicted, on some rows, until its minimum is covered or another
+/// one of them has a place; the job and its sub-groups keep their wishes.
+pub(crate) fn place_again(
+    session: &mut Session<'_, '_>,
+    statement: &mut Statement,
+    job: Entity,
+    pending: &mut PendingTasks,
+    rows: Rows<'_>,
+) -> Reach {
+    let (bounds, enough) = (Bounds::Kept, Enough::Covered);
+    let space = search_space(session, job, None, bounds);
+    try_domains(
+        session,
+        statement,
+        (job, None),
+        space.as_ref(),
+        rows,
+        pending,
+        |session, statement, pending, rows| {
+            place_subgroups(session, statement, job, pending, PlaceScope { rows, bounds, enough })
+        },
+    )
+}
+
 pub(super) fn search_space(
     session: &Session<'_, '_>,
     job: Entity,

@@ -48,7 +48,9 @@ impl LeftByVictims {
     ) -> ResourceVec {
         let cluster = &session.cluster;
         let mut sum = request.clone();
-        for task in self.victims.iter().map(|&task| cluster.task(task)) {
+        // What is held for the next pod still counts for the queue.
+        let lost = self.victims.iter().map(|&task| cluster.task(task));
+        for task in lost.filter(|task| task.heir_home().is_none()) {
             if task.membership.job.is_some_and(|job| cluster.job(job).spec.queue == queue) {
                 sum.add(&task.whole_request());
             }

@@ -13,13 +13,14 @@ mod reach;
 mod job;
 mod tree;
 mod domain_order;
+mod device_limits;
 mod tasks;
 mod fill_order;
 mod bulk;
 mod left_by_victims;
 pub(crate) mod explain;
 
-pub(crate) use job::{inside, place_job, place_minimum};
+pub(crate) use job::{inside, place_again, place_job, place_minimum};
 pub(crate) use part_order::PartOrder;
 pub(crate) use pending::{PendingPart, PendingTasks, TaskSet, first_tasks};
 pub(crate) use reach::{Bounds, Reach, Rows, Shortfall, is_served};

@@ -184,6 +184,24 @@ impl PendingTasks {
         Self { parts: parts_of(session, &job, &sorted) }
     }
 
+    /// Tasks of a job that are being evicted, to be placed again.
+    pub(crate) fn of_victims(session: &Session<'_, '_>, job: Entity, victims: &[Entity]) -> Self {
+        let job = session.cluster.job(job);
+        let tasks: Vec<_> = victims.iter().map(|&task| session.cluster.task(task)).collect();
+        let order = session.policies.task_order(&session.cluster, &job, &tasks);
+        let sorted: Vec<Urgent> = order
+            .into_iter()
+            .map(|at| &tasks[at])
+            .map(|task| Urgent {
+                urgency: Urgency::Required,
+                evicts: false,
+                task: task.entity,
+                subgroup: task.membership.subgroup,
+            })
+            .collect();
+        Self { parts: parts_of(session, &job, &sorted) }
+    }
+
     /// One of the parts.
     pub(crate) fn part_mut(&mut self, at: usize) -> &mut PendingPart {
         &mut self.parts[at]
@@ -338,6 +356,6 @@ fn tasks_of<'a>(
         };
         // Where sub-groups form a tree, who belongs to none has no place.
         let lost = in_tree && task.membership.subgroup.is_none();
-        open && ours && !task.traits.gated && !lost
+        open && ours && !task.traits.gated && !lost && !task.is_vacancy()
     })
 }

@@ -3,6 +3,7 @@
 use bevy_ecs::entity::Entity;
 
 use super::bulk::BulkPlacer;
+use super::device_limits::affordable_rows;
 use super::fill_order::FillOrder;
 use super::left_by_victims::LeftByVictims;
 use super::pending::PendingPart;
@@ -143,27 +144,40 @@ fn place_task(
 ) -> Placement {
     let item = session.cluster.task(task);
     let (class, preempts) = (item.membership.class, item.priority.preempts);
+    let leaves = match item.status() {
+        (TaskStatus::Releasing, from) => from,
+        _ => None,
+    };
     // If rules changed and the node may not serve it any more, it is placed like any other.
     if let (TaskStatus::Pipelined, Some(node)) = item.status()
         && let Some(placement) = redeem_reservation(session, statement, task, node)
     {
         return placement;
     }
-    if statement.evicts() && preempts == PreemptionPolicy::Never {
+    if statement.evicts() && preempts == PreemptionPolicy::Never && leaves.is_none() {
         return place_beside_victims(session, statement, job, task, rows);
     }
     let allowed = session.policies.allocatable(
         &session.cluster,
         &session.names.0,
         &session.cluster.job(job),
-        &session.classes.get(class).request,
+        session.classes.get(class).least(),
     );
     if let Err(objection) = allowed {
         return Placement::Refused(objection);
     }
+    let affordable = match affordable_rows(session, job, class, rows) {
+        Ok(affordable) => affordable,
+        Err(objection) => return Placement::Refused(objection),
+    };
+    let rows = affordable.as_deref().or(rows);
     session.ranking(class);
     let ranking = session.rankings.latest(class).expect("it was brought up to date just now");
-    let best = fill_order.best(&session.cluster, (task, class), ranking, rows);
+    // Who fits again where it is stays there.
+    let own = leaves.map(|node| session.cluster.node(node).place.row).filter(|&row| {
+        rows.is_none_or(|rows| rows.binary_search(&row).is_ok()) && ranking.fit(row) != Fit::None
+    });
+    let best = own.or_else(|| fill_order.best(&session.cluster, (task, class), ranking, rows));
     let Some(row) = best else { return Placement::NoRoom };
     let fit = ranking.fit(row);
     if take(session, statement, task, row, fit) { Placement::Placed } else { Placement::NoRoom }
@@ -181,7 +195,7 @@ fn place_beside_victims(
     let class = session.cluster.task(task).membership.class;
     let left = LeftByVictims::of(session, statement);
     let item = session.cluster.job(job);
-    let asked = left.with(session, item.spec.queue, &session.classes.get(class).request);
+    let asked = left.with(session, item.spec.queue, session.classes.get(class).least());
     let names = &session.names.0;
     if session.policies.allocatable(&session.cluster, names, &item, &asked).is_err() {
         return Placement::Forbearing;
@@ -202,12 +216,14 @@ fn take(
     fit: Fit,
 ) -> bool {
     let node = session.cluster.columns().entities[row as usize];
+    let leaves = session.cluster.task(task).status().0 == TaskStatus::Releasing;
     let done = match fit {
+        Fit::Idle | Fit::Future if leaves => statement.relocate(&mut session.cluster, task, node),
         Fit::Idle => statement.allocate(&mut session.cluster, task, node),
         Fit::Future => statement.pipeline(&mut session.cluster, task, node),
         Fit::None => return false,
     };
-    debug_assert!(done.is_ok(), "only pending and pipelined tasks are listed");
+    debug_assert!(done.is_ok(), "only tasks that wait or are being evicted are listed");
     true
 }
 
@@ -244,8 +260,9 @@ fn redeem_reservation(
     }
     let room = session.cluster.node(node);
     if exclusion.now != Obstacle::None
-        || !request.amounts.hot.fits(room.idle())
-        || !request.amounts.tail.fits(&room.tails().idle)
+        || !request.room().hot.fits(room.idle())
+        || !request.room().tail.fits(&room.tails().idle)
+        || session.cluster.device_fit(node, &request) != Fit::Idle
     {
         statement.rollback(&mut session.cluster, start);
         return Some(Placement::Kept);

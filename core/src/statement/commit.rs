@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use hashbrown::hash_map::Entry::{Occupied, Vacant};
 use rustc_hash::FxBuildHasher;
 
-use super::{LoggedOp, Statement, Why};
+use super::{Grounds, LoggedOp, Statement, Why};
 use crate::ids::ObjectKey;
 use crate::intent::{CycleOutcome, Decision, DecisionOp, Intent, Ruling};
 use crate::policy::Shifts;
@@ -42,12 +42,19 @@ fn touched(log: impl IntoIterator<Item = LoggedOp>) -> Vec<Touched> {
     for LoggedOp { task, before, why, .. } in log {
         // The first entry of a task holds what was assumed before the transaction, the last one
         // why it stands as it does now.
-        match places.entry(task) {
+        let at = match places.entry(task) {
             Vacant(place) => {
-                place.insert(touched.len());
-                touched.push(Touched { task, before, why });
+                touched.push(Touched { task, before, cause: None, grounds: None });
+                *place.insert(touched.len() - 1)
             }
-            Occupied(place) => touched[*place.get()].why = why,
+            Occupied(place) => *place.get(),
+        };
+        let entry = &mut touched[at];
+        match why {
+            Why::Placed => entry.cause = None,
+            Why::Released(cause) => entry.cause = Some(cause),
+            // A victim that is moved then goes for the same reason.
+            Why::Evicted(grounds) => (entry.cause, entry.grounds) = (None, Some(grounds)),
         }
     }
     touched
@@ -55,12 +62,12 @@ fn touched(log: impl IntoIterator<Item = LoggedOp>) -> Vec<Touched> {
 
 /// Who leaves a place and who takes one, as things stand at the end of a transaction.
 pub(super) fn shifts(statement: &Statement, cluster: &Cluster<'_, '_>) -> Shifts {
-    use Assumption::{Allocated, Binding, Evicting, Pipelined};
+    use Assumption::{Allocated, Binding, Evicting, Moving, Pipelined};
     let mut shifts = Shifts::default();
     for Touched { task, before, .. } in touched(statement.log.iter().cloned()) {
         let item = cluster.task(task);
         let place = |assumption: Option<Assumption>| match assumption {
-            Some(Allocated(node) | Binding(node) | Pipelined(node)) => Some(node),
+            Some(Allocated(node) | Binding(node) | Pipelined(node) | Moving(node)) => Some(node),
             Some(Evicting) => None,
             None => item.observed.node,
         };
@@ -130,59 +137,80 @@ struct Touched {
     task: Entity,
     /// What was assumed of it before the transaction.
     before: Option<Assumption>,
-    /// What the last operation on it was for.
-    why: Why,
+    /// Why room was given up, if the last operation did that.
+    cause: Option<Release>,
+    /// Why it is evicted, if it is.
+    grounds: Option<Box<Grounds>>,
 }
 
-/// Turns the final state of one task into its decision, its call and its record.
+/// Turns the final state of one task into its decisions, its call and its record.
 fn settle(
     cluster: &mut Cluster<'_, '_>,
     outcome: &mut CycleOutcome,
     CommitOrigin { action, evicts }: CommitOrigin,
-    Touched { task, before, why }: Touched,
+    Touched { task, before, cause, grounds }: Touched,
 ) {
     let Ok(mut item) = cluster.tasks.get_mut(task) else { return };
     let (after, held) = (item.assumed.0, item.cold.nomination.0.map(|record| record.node));
+    let seen_on = item.observed.node;
     if item.cold.last.0.is_some() {
         item.cold.last = LastTransaction(None);
     }
     if after == before {
         return;
     }
-    let (op, node) = match (after, before) {
-        (Some(Assumption::Allocated(node) | Assumption::Binding(node)), _) => {
-            cluster.assume(task, Some(Assumption::Binding(node)));
-            (DecisionOp::Bind, node)
-        }
-        (Some(Assumption::Pipelined(node)), _) => (DecisionOp::Pipeline, node),
-        (None, Some(Assumption::Pipelined(node))) => (DecisionOp::Unpipeline, node),
-        (Some(Assumption::Evicting), _) => match item.observed.node {
-            Some(node) => (DecisionOp::Evict, node),
-            None => return,
-        },
-        (None, _) => return,
-    };
+    let eviction = grounds.filter(|_| is_eviction(after) && !is_eviction(before));
+    let seat = place_of(after).or(held_by(before));
     if let Some(held) = held {
         // A bind where the room was held keeps the record until it is answered.
-        if op != DecisionOp::Bind || held != node {
-            cluster.end_reservation(task, End::Released(cause_of(&why)));
+        let binds = matches!(after, Some(Assumption::Allocated(_) | Assumption::Binding(_)));
+        if !binds || seat != Some(held) {
+            // Else it has a place elsewhere, which it looks for only if its own is closed to it.
+            cluster.end_reservation(task, End::Released(cause.unwrap_or(Release::Closed)));
         }
     }
-    match op {
-        DecisionOp::Bind => cluster.await_answer(task),
-        DecisionOp::Evict => cluster.begin_leaving(task),
-        DecisionOp::Pipeline => cluster.begin_reservation(task, node, evicts),
-        DecisionOp::Unpipeline => {}
+    let decided = |op, node| Decided { action, op, task, node, cause };
+    if let (Some(grounds), Some(node)) = (eviction, seen_on) {
+        cluster.begin_leaving(task);
+        announce(cluster, outcome, decided(DecisionOp::Evict, node), Some(*grounds));
     }
-    announce(cluster, outcome, Decided { action, op, task, node, why });
+    let Some(node) = seat else { return };
+    let op = match after {
+        Some(Assumption::Allocated(_) | Assumption::Binding(_)) => {
+            cluster.assume(task, Some(Assumption::Binding(node)));
+            cluster.await_answer(task);
+            DecisionOp::Bind
+        }
+        Some(Assumption::Pipelined(_) | Assumption::Moving(_)) => {
+            cluster.begin_reservation(task, node, evicts);
+            DecisionOp::Pipeline
+        }
+        Some(Assumption::Evicting) | None => DecisionOp::Unpipeline,
+    };
+    announce(cluster, outcome, decided(op, node), None);
+    if op == DecisionOp::Unpipeline {
+        cluster.close_vacancy(task);
+    }
 }
 
-/// Why a reservation ends with an operation.
-fn cause_of(why: &Why) -> Release {
-    match why {
-        Why::Released(cause) => *cause,
-        // It has a place elsewhere, which it looks for only if its own is closed to it.
-        Why::Placed | Why::Evicted(_) => Release::Closed,
+fn is_eviction(assumption: Option<Assumption>) -> bool {
+    assumption.is_some_and(Assumption::is_eviction)
+}
+
+/// The node on which room is assumed to be held.
+fn held_by(assumption: Option<Assumption>) -> Option<Entity> {
+    match assumption? {
+        Assumption::Pipelined(node) | Assumption::Moving(node) => Some(node),
+        _ => None,
+    }
+}
+
+/// The node that is assumed to be taken or held.
+fn place_of(assumption: Option<Assumption>) -> Option<Entity> {
+    use Assumption::{Allocated, Binding, Evicting, Moving, Pipelined};
+    match assumption? {
+        Allocated(node) | Binding(node) | Pipelined(node) | Moving(node) => Some(node),
+        Evicting => None,
     }
 }
 
@@ -192,21 +220,26 @@ struct Decided {
     op: DecisionOp,
     task: Entity,
     node: Entity,
-    why: Why,
+    cause: Option<Release>,
 }
 
-fn announce(cluster: &Cluster<'_, '_>, outcome: &mut CycleOutcome, decided: Decided) {
+fn announce(
+    cluster: &Cluster<'_, '_>,
+    outcome: &mut CycleOutcome,
+    decided: Decided,
+    grounds: Option<Grounds>,
+) {
     let task = cluster.task(decided.task);
     let (pod, uid) = (task.identity.key.clone(), task.identity.uid.clone());
     let node = cluster.node(decided.node).identity.name.clone();
     let job = task.membership.job.map(|job| cluster.job(job));
     let of_kai = job.as_ref().is_some_and(|job| job.spec.tree.is_some());
     let job = job.map(|job| job.identity.key.object().clone());
-    let (beneficiary, reason) = match (decided.op, &decided.why) {
-        (DecisionOp::Evict, Why::Evicted(grounds)) => {
-            (grounds.beneficiary.clone(), Some(grounds.reason.clone()))
+    let (beneficiary, reason) = match (grounds, decided.cause) {
+        (Some(grounds), _) => (grounds.beneficiary, Some(grounds.reason)),
+        (None, Some(cause)) if decided.op == DecisionOp::Unpipeline => {
+            (None, Some(cause.describe().into()))
         }
-        (DecisionOp::Unpipeline, Why::Released(cause)) => (None, Some(cause.describe().into())),
         _ => (None, None),
     };
     let job = job.unwrap_or_else(|| pod.clone());
@@ -220,6 +253,11 @@ fn announce(cluster: &Cluster<'_, '_>, outcome: &mut CycleOutcome, decided: Deci
                 let claim = ObjectKey::new(pod.namespace.clone(), claim);
                 let (pod, node) = (pod.clone(), node.clone());
                 outcome.intents.push(Intent::FixClaim { claim, volume, node, pod });
+            }
+            if !task.cold.devices.is_empty() {
+                let devices = task.cold.devices.as_slice().into();
+                let (pod, uid, node) = (pod.clone(), uid.clone(), node.clone());
+                outcome.intents.push(Intent::FixDevices { pod, uid, node, devices });
             }
             outcome.intents.push(Intent::Bind { pod, uid, node, ruling });
         }

@@ -14,7 +14,9 @@ use crate::policy::{Point, Policies};
 use crate::reservation::Release;
 use crate::resource::ResourceVec;
 use crate::verdict::Verdict;
-use crate::world::{Assumption, BulkKey, BulkPlace, Cluster, LastTransaction, Pick, TaskStatus};
+use crate::world::{
+    Assumption, BulkKey, BulkPlace, Cluster, Holdings, LastTransaction, TaskStatus,
+};
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -34,8 +36,8 @@ struct LoggedOp {
     before: Option<Assumption>,
     after: Option<Assumption>,
     why: Why,
-    /// Volumes it held before.
-    picks: Vec<Pick>,
+    /// Volumes and devices it held before.
+    holdings: Holdings,
 }
 
 /// How a decision about the task is reported.
@@ -115,15 +117,21 @@ impl Statement {
         Ok(())
     }
 
-    /// Gives up the room held for a task. The cause is told and counted if nothing else follows.
+    /// Gives up the room held for a task, or for the pod that comes in its place. The cause is told and
+    /// counted if nothing else follows.
     pub fn unpipeline(
         &mut self,
         cluster: &mut Cluster<'_, '_>,
         task: Entity,
         cause: Release,
     ) -> Result {
-        expect_status(cluster, task, "unpipeline", &[TaskStatus::Pipelined])?;
-        self.write(cluster, task, None, Why::Released(cause));
+        let item = cluster.task(task);
+        if item.heir_home().is_none() {
+            expect_status(cluster, task, "unpipeline", &[TaskStatus::Pipelined])?;
+        }
+        let moving = item.assumed.0.is_some_and(Assumption::is_eviction);
+        let after = moving.then_some(Assumption::Evicting);
+        self.write(cluster, task, after, Why::Released(cause));
         Ok(())
     }
 
@@ -142,9 +150,29 @@ impl Statement {
     /// Takes an eviction of this transaction back.
     pub fn spare(&mut self, cluster: &mut Cluster<'_, '_>, task: Entity) -> Result {
         expect_status(cluster, task, "spare", &[TaskStatus::Releasing])?;
-        if cluster.task(task).assumed.0 == Some(Assumption::Evicting) {
+        if cluster.task(task).assumed.0.is_some_and(Assumption::is_eviction) {
             self.write(cluster, task, None, Why::Placed);
         }
+        Ok(())
+    }
+
+    /// Holds room on the node for the pod that comes in the place of one that is being evicted: it is
+    /// moved rather than lost. On its own node it simply stays.
+    pub fn relocate(
+        &mut self,
+        cluster: &mut Cluster<'_, '_>,
+        task: Entity,
+        node: Entity,
+    ) -> Result {
+        let item = cluster.task(task);
+        let (status, from) = item.status();
+        if !item.assumed.0.is_some_and(Assumption::is_eviction) || status != TaskStatus::Releasing {
+            return Err(StatementError { op: "relocate", status });
+        }
+        if from == Some(node) {
+            return self.spare(cluster, task);
+        }
+        self.write(cluster, task, Some(Assumption::Moving(node)), Why::Placed);
         Ok(())
     }
 
@@ -166,13 +194,14 @@ impl Statement {
         self.evicts
     }
 
-    /// Tasks it evicts.
+    /// Tasks it evicts, those it moves included.
     pub(crate) fn victims<'a>(
         &'a self,
         cluster: &'a Cluster<'_, '_>,
     ) -> impl Iterator<Item = Entity> + 'a {
         let evicted = self.log.iter().filter(|entry| matches!(entry.why, Why::Evicted(_)));
-        let goes = |task: &Entity| cluster.task(*task).assumed.0 == Some(Assumption::Evicting);
+        let goes =
+            |task: &Entity| cluster.task(*task).assumed.0.is_some_and(Assumption::is_eviction);
         evicted.map(|entry| entry.task).filter(goes)
     }
 
@@ -185,7 +214,7 @@ impl Statement {
     pub fn rollback(&mut self, cluster: &mut Cluster<'_, '_>, to: Checkpoint) {
         while self.log.len() > to.0 {
             let Some(entry) = self.log.pop() else { return };
-            cluster.restore(entry.task, entry.before, &entry.picks);
+            cluster.restore(entry.task, entry.before, &entry.holdings);
         }
     }
 
@@ -258,7 +287,7 @@ impl Statement {
             before: None,
             after: Some(Assumption::Allocated(node)),
             why: Why::Placed,
-            picks: Vec::new(),
+            holdings: Holdings::default(),
         }));
     }
 
@@ -270,10 +299,10 @@ impl Statement {
         why: Why,
     ) {
         self.evicts |= matches!(why, Why::Evicted(_));
-        let picks = cluster.picks(task);
+        let holdings = cluster.holdings(task);
         let before = cluster.assume(task, after);
         if before != after {
-            self.log.push(LoggedOp { task, before, after, why, picks });
+            self.log.push(LoggedOp { task, before, after, why, holdings });
         }
     }
 }

@@ -11,9 +11,10 @@ use super::{Checkpoint, Grounds, Plan, Statement};
 use crate::config::Arguments;
 use crate::delta::{
     AccessModes, BindingMode, BudgetFacts, ClaimFacts, ClaimOrigin, ClaimState, ClusterDelta,
-    CsiNodeFacts, DomainMember, GroupLimits, GroupPhase, Heed, HostPort, InterPodFacts,
-    InterPodTerm, NodeGroupFacts, NodeTerm, Operator, PodClaim, PodSelector, Protocol, Requirement,
-    SelectorPart, Share, Spread, StorageClassFacts, Unmet, VolumeFacts, VolumeMode, VolumeState,
+    CsiNodeFacts, DevicePart, DeviceRequest, DeviceShare, DomainMember, GroupLimits, GroupPhase,
+    Heed, HostPort, InterPodFacts, InterPodTerm, NodeGroupFacts, NodeTerm, Operator, PodClaim,
+    PodSelector, Protocol, Requirement, SelectorPart, Share, Spread, StorageClassFacts, Unmet,
+    VolumeFacts, VolumeMode, VolumeState,
 };
 use crate::ids::{Name, TimeMs};
 use crate::intent::{CycleOutcome, DecisionOp};
@@ -27,6 +28,7 @@ use crate::world::{BulkKey, BulkNodes, BulkPlace, Cluster, TaskStatus};
 /// More names than lanes, so that the tail moves too.
 fn offer() -> ResourceList {
     let mut pairs = vec![("cpu", 8), ("memory", 64), ("pods", 10), ("ephemeral-storage", 9)];
+    pairs.push(("nvidia.com/gpu", 2));
     pairs.extend(["a/1", "a/2", "a/3", "a/4", "a/5", "a/6", "a/7"].map(|name| (name, 8)));
     amounts(pairs)
 }
@@ -39,8 +41,25 @@ fn pod(group: &str, index: usize, node: Option<&str>) -> ClusterDelta {
         pod.constraints.unasked = [0, 200 << 20];
         pod.claims = claims(group, index);
         pod.labels = vec![("app".into(), group.into())];
+        pod.devices = devices(group, index);
+        if node.is_some() && pod.devices.is_some() {
+            pod.shared_devices = vec!["shared".into()];
+        }
     });
     pod.into()
+}
+
+/// Two that run share a device of one node; of those that wait one of each job asks for a part of a device,
+/// of two devices, or for memory of one.
+fn devices(group: &str, index: usize) -> Option<DeviceRequest> {
+    let (devices, part) = match (group, index) {
+        ("a", 1 | 3) => (1, DevicePart::Milli(500)),
+        ("b", 1) => (1, DevicePart::Memory(400)),
+        ("b", 3) => (2, DevicePart::Milli(300)),
+        ("c", 3) => (1, DevicePart::Memory(600)),
+        _ => return None,
+    };
+    Some(DeviceRequest::Share(DeviceShare { devices, part }))
 }
 
 /// Requirement on one label.
@@ -202,7 +221,11 @@ pub(crate) fn world() -> World {
             testing::node(&name).label("host", &name).label("rack", &format!("r{}", index % 2));
         let node = node.label("volcano.sh/nodegroup-name", &format!("g{}", index % 2));
         let node = node.label("zone", &format!("z{}", index / 3));
-        scheduler.feed([node.with(|node| node.allocatable = offer()).into()]);
+        let node = node.with(|node| {
+            node.allocatable = offer();
+            node.devices.memory = Some(1000);
+        });
+        scheduler.feed([node.into()]);
     }
     let node = |index: usize| DomainMember::Node(format!("n{index}").as_str().into());
     scheduler.feed([
@@ -251,6 +274,8 @@ pub(crate) enum Step {
     Allocate(usize, usize),
     Pipeline(usize, usize),
     Evict(usize),
+    Relocate(usize, usize),
+    Spare(usize),
     Unpipeline(usize),
     PipelineAll(usize),
     Mark,
@@ -265,6 +290,8 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         4 => (0..12_usize, 0..4_usize).prop_map(|(task, node)| Step::Allocate(task, node)),
         4 => (0..12_usize, 0..4_usize).prop_map(|(task, node)| Step::Pipeline(task, node)),
         3 => (0..12_usize).prop_map(Step::Evict),
+        4 => (0..12_usize, 0..4_usize).prop_map(|(task, node)| Step::Relocate(task, node)),
+        1 => (0..12_usize).prop_map(Step::Spare),
         2 => (0..12_usize).prop_map(Step::Unpipeline),
         1 => (0..3_usize).prop_map(Step::PipelineAll),
         2 => Just(Step::Mark),
@@ -320,6 +347,14 @@ pub(crate) fn perform(cluster: &mut Cluster<'_, '_>, statement: &mut Statement, 
             Step::Evict(task) => {
                 let grounds = Grounds { beneficiary: Some(key("a")), reason: "test".into() };
                 let _ = statement.evict(cluster, cast.tasks[task], grounds);
+            }
+            Step::Relocate(task, node) => {
+                let _ = statement.relocate(cluster, cast.tasks[task], cast.nodes[node]);
+            }
+            // Only what the transaction itself has evicted may be spared.
+            Step::Spare(task) => {
+                let own = statement.victims(cluster).any(|victim| victim == cast.tasks[task]);
+                let _ = own.then(|| statement.spare(cluster, cast.tasks[task]));
             }
             Step::Unpipeline(task) => {
                 let _ = statement.unpipeline(cluster, cast.tasks[task], Release::Uncovered);
@@ -403,7 +438,8 @@ proptest! {
         let (before, after, outcome) = world.run_system_once(move |mut cluster: Cluster<'_, '_>| {
             let states = |cluster: &Cluster<'_, '_>| {
                 let cast = Cast::of(cluster);
-                cast.tasks.iter().map(|&task| cluster.task(task).status()).collect::<Vec<_>>()
+                let tasks = cast.tasks.iter().map(|&task| cluster.task(task));
+                tasks.map(|task| (task.status(), task.heir_home())).collect::<Vec<_>>()
             };
             let before = states(&cluster);
             let mut statement = Statement::new("test");
@@ -412,12 +448,15 @@ proptest! {
             statement.commit(&mut cluster, &mut outcome);
             (before, states(&cluster), outcome)
         }).expect("runs");
-        let changed = before.iter().zip(&after).filter(|(before, after)| before != after).count();
-        prop_assert_eq!(outcome.decisions.len(), changed);
+        // A pod that is moved is evicted, and room is held for the one that comes in its place.
+        let changed = before.iter().zip(&after).map(|(before, after)| {
+            usize::from(before.0 != after.0) + usize::from(before.1 != after.1)
+        });
+        prop_assert_eq!(outcome.decisions.len(), changed.sum::<usize>());
         let binds = outcome.decisions.iter().filter(|d| d.op == DecisionOp::Bind).count();
-        let binding = after.iter().filter(|state| state.0 == TaskStatus::Binding).count();
+        let binding = after.iter().filter(|state| state.0.0 == TaskStatus::Binding).count();
         prop_assert_eq!(binds, binding);
-        prop_assert!(after.iter().all(|state| state.0 != TaskStatus::Allocated));
+        prop_assert!(after.iter().all(|state| state.0.0 != TaskStatus::Allocated));
         prop_assert_eq!(crate::inspect::audit(&mut world), Vec::<String>::new());
         prop_assert_eq!(crate::inspect::audit_reservations(&mut world), Vec::<String>::new());
     }

@@ -35,7 +35,8 @@ pub struct BudgetCounts {
 impl BudgetCounts {
     /// What a task in that state counts for: expected, healthy, evicting.
     pub(crate) fn of(status: TaskStatus, assumed: Option<Assumption>) -> [bool; 3] {
-        let evicting = status == TaskStatus::Releasing && assumed == Some(Assumption::Evicting);
+        let evicting =
+            status == TaskStatus::Releasing && assumed.is_some_and(Assumption::is_eviction);
         [!status.is_ended(), status == TaskStatus::Running, evicting]
     }
 }

@@ -122,6 +122,10 @@ pub struct Reservations {
     leave_by: BTreeMap<Entity, TimeMs>,
     /// Tasks whose pods may have to be written.
     changed: Vec<Entity>,
+    /// Tasks that have left, or leave, with room held for the pods that come in their places.
+    pub(super) moved: Vec<Entity>,
+    /// Tasks without a pod that no room is held for any more.
+    pub(super) closed: Vec<Entity>,
 }
 
 impl Reservations {
@@ -134,6 +138,8 @@ impl Reservations {
             due: VecDeque::new(),
             leave_by: BTreeMap::new(),
             changed: Vec::new(),
+            moved: Vec::new(),
+            closed: Vec::new(),
         }
     }
 
@@ -168,6 +174,16 @@ impl Reservations {
         self.changed.push(task);
     }
 
+    /// Is room held for pods that are to come in the place of others?
+    pub(crate) fn has_moves(&self) -> bool {
+        !self.moved.is_empty()
+    }
+
+    /// Tasks without a pod or room, and the jobs they left, since the last call.
+    pub(crate) fn take_closed(&mut self) -> Vec<Entity> {
+        std::mem::take(&mut self.closed)
+    }
+
     /// Tasks whose pods may have to be written, since the last call; repeats included.
     pub fn take_changed(&mut self) -> Vec<Entity> {
         std::mem::take(&mut self.changed)
@@ -188,11 +204,22 @@ impl Cluster<'_, '_> {
     }
 
     fn record(&mut self, task: Entity, node: Entity, evicted: bool) {
+        debug_assert!(
+            self.task(task).cold.nomination.0.is_none(),
+            "the old record was ended first"
+        );
+        self.renew(task, node, evicted);
+    }
+
+    /// Writes the record of room that was held before, for another pod or a leaving one.
+    pub(crate) fn renew(&mut self, task: Entity, node: Entity, evicted: bool) {
         let since = self.reservations.now;
         let until = self.reservations.end_of_patience(task);
         let Ok(mut item) = self.tasks.get_mut(task) else { return };
-        debug_assert!(item.cold.nomination.0.is_none(), "the old record was ended first");
         item.cold.nomination = Nomination(Some(Reservation { node, since, until, evicted }));
+        if item.heir_home().is_some() {
+            self.reservations.moved.push(task);
+        }
         self.reservations.touch(task);
     }
 
@@ -324,6 +351,7 @@ impl Cluster<'_, '_> {
     /// The eviction of a task was refused, or not heard of again: it stays where it is.
     pub(crate) fn stay(&mut self, task: Entity) {
         self.assume(task, None);
+        self.end_reservation(task, End::Released(Release::Stayed));
         if let Ok(mut item) = self.tasks.get_mut(task) {
             *item.timing = Timing { running: item.timing.running, ..Timing::default() };
         }

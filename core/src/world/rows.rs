@@ -6,6 +6,7 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::query::QueryData;
 
 use super::cold::Cold;
+use super::device::NodeDevices;
 use super::domain::{DomainSpec, DomainSpot, DomainTotals};
 use super::index::JobKey;
 use super::job::{
@@ -25,7 +26,7 @@ use super::reservation::Timing;
 use super::symbol::Symbol;
 use super::task::{
     Assumed, Labels, Membership, Observed, Request, TaskIdentity, TaskPriority, TaskStatus,
-    TaskTraits, status_of,
+    TaskTraits, heir_home_of, status_of,
 };
 use super::task_cold::TaskCold;
 use super::volume::Attachments;
@@ -54,6 +55,7 @@ pub struct Node {
     pub domains: &'static mut DomainPath,
     pub(super) pod_counts: &'static mut PodCounts,
     pub(super) attachments: &'static mut Attachments,
+    pub(super) devices: &'static mut NodeDevices,
     pub(crate) load: &'static mut NodeLoad,
 }
 
@@ -71,7 +73,8 @@ impl Node {
             Unasked::default(),
         );
         let place = (NodePlace::default(), Tenants::default(), DomainPath::default());
-        let on_it = (PodCounts::default(), Attachments::default(), NodeLoad::default());
+        let devices = NodeDevices::default();
+        let on_it = (PodCounts::default(), Attachments::default(), NodeLoad::default(), devices);
         (identity, NodeRules::default(), NodeFlags::ABSENT, on_it, room, place)
     }
 }
@@ -157,6 +160,11 @@ impl<'w> NodeReadOnlyItem<'w, '_> {
     pub fn attachments(&self) -> &'w Attachments {
         self.attachments
     }
+
+    /// Its devices, as far as they are shared or divided.
+    pub fn devices(&self) -> &'w NodeDevices {
+        self.devices
+    }
 }
 
 /// A task with all its columns.
@@ -186,6 +194,11 @@ impl TaskItem<'_, '_> {
     pub fn home(&self) -> Option<Entity> {
         self.status().1.or(self.observed.node)
     }
+
+    /// The node where room is held for the pod that comes in its place, while it leaves.
+    pub fn heir_home(&self) -> Option<Entity> {
+        heir_home_of(&self.observed, *self.assumed)
+    }
 }
 
 impl TaskReadOnlyItem<'_, '_> {
@@ -202,6 +215,22 @@ impl TaskReadOnlyItem<'_, '_> {
     /// The node its status concerns, or the one it ended on.
     pub fn home(&self) -> Option<Entity> {
         self.status().1.or(self.observed.node)
+    }
+
+    /// The node where room is held for the pod that comes in its place, while it leaves.
+    pub fn heir_home(&self) -> Option<Entity> {
+        heir_home_of(self.observed, *self.assumed)
+    }
+
+    /// Its status as its job and its queue count it: room held for the pod that comes in its place
+    /// counts like room held for itself.
+    pub fn counted_status(&self) -> TaskStatus {
+        if self.heir_home().is_some() { TaskStatus::Pipelined } else { self.status().0 }
+    }
+
+    /// Is there no pod, but room held for one that is to come in the place of one that has gone?
+    pub fn is_vacancy(&self) -> bool {
+        self.identity.uid.is_empty() && self.status().0 == TaskStatus::Pipelined
     }
 }
 

@@ -11,7 +11,8 @@ use crate::delta::{Ownership, PodPhase, PreemptionPolicy, QosClass};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceVec;
 use crate::verdict::Reason;
-use crate::world::{ClassId, CountedBy, Unmeasured};
+use crate::world::device::WHOLE;
+use crate::world::{ClassId, CountedBy, DeviceAsk, ShareAsk, Unmeasured};
 
 /// Where a task stands. The order is Volcano's and indexes the counts of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -93,6 +94,15 @@ pub enum Assumption {
     Pipelined(Entity),
     /// Being evicted from where it is.
     Evicting,
+    /// Being evicted from where it is, with room held on the node for the pod that comes in its place.
+    Moving(Entity),
+}
+
+impl Assumption {
+    /// Is the task being evicted?
+    pub fn is_eviction(self) -> bool {
+        matches!(self, Self::Evicting | Self::Moving(_))
+    }
 }
 
 /// The assumption in force, if any.
@@ -104,7 +114,7 @@ pub struct Assumed(pub Option<Assumption>);
 /// Observation wins where it is final: an ended or leaving task is that, whatever was assumed; a
 /// bound one is on the node it was seen on.
 pub fn status_of(observed: &Observed, assumed: Assumed) -> (TaskStatus, Option<Entity>) {
-    use Assumption::{Allocated, Binding, Evicting, Pipelined};
+    use Assumption::{Allocated, Binding, Evicting, Moving, Pipelined};
     match observed.phase {
         PodPhase::Succeeded => return (TaskStatus::Succeeded, None),
         PodPhase::Failed => return (TaskStatus::Failed, None),
@@ -116,7 +126,7 @@ pub fn status_of(observed: &Observed, assumed: Assumed) -> (TaskStatus, Option<E
     }
     if let Some(node) = observed.node {
         let status = match (assumed.0, observed.phase) {
-            (Some(Evicting), _) => TaskStatus::Releasing,
+            (Some(Evicting | Moving(_)), _) => TaskStatus::Releasing,
             (_, PodPhase::Running) => TaskStatus::Running,
             _ => TaskStatus::Bound,
         };
@@ -126,8 +136,19 @@ pub fn status_of(observed: &Observed, assumed: Assumed) -> (TaskStatus, Option<E
         Some(Allocated(node)) => (TaskStatus::Allocated, Some(node)),
         Some(Binding(node)) => (TaskStatus::Binding, Some(node)),
         Some(Pipelined(node)) => (TaskStatus::Pipelined, Some(node)),
-        Some(Evicting) | None => (TaskStatus::Pending, None),
+        Some(Evicting | Moving(_)) | None => (TaskStatus::Pending, None),
     }
+}
+
+/// The node where room is held for the pod that comes in the place of one that leaves. Once the pod
+/// is seen to leave, nothing but the room is assumed.
+pub fn heir_home_of(observed: &Observed, assumed: Assumed) -> Option<Entity> {
+    let (Some(Assumption::Moving(node) | Assumption::Pipelined(node)), Some(_)) =
+        (assumed.0, observed.node)
+    else {
+        return None;
+    };
+    (status_of(observed, assumed).0 == TaskStatus::Releasing).then_some(node)
 }
 
 /// Who the task is.
@@ -197,6 +218,32 @@ pub struct Asked {
     pub unmeasured: Unmeasured,
     /// What other pods count it by.
     pub counted_by: CountedBy,
+    /// What it asks of devices that is no whole one; `None` for most.
+    pub devices: Option<Box<DeviceAsk>>,
+}
+
+impl Asked {
+    /// What it takes of the lanes of a node, devices that it shares aside.
+    pub fn room(&self) -> &ResourceVec {
+        self.devices.as_ref().and_then(|ask| ask.room()).unwrap_or(&self.amounts)
+    }
+
+    /// The part of devices it asks for.
+    pub fn share(&self) -> Option<&ShareAsk> {
+        match self.devices.as_deref() {
+            Some(DeviceAsk::Share(share)) => Some(share),
+            _ => None,
+        }
+    }
+
+    /// The most it could free on its node when it leaves: of a device it shares that may be all.
+    pub(crate) fn freed_at_most(&self) -> ResourceVec {
+        let mut room = self.room().clone();
+        if let Some(share) = self.share() {
+            room.set(share.dim, WHOLE * i64::from(share.share.devices));
+        }
+        room
+    }
 }
 
 impl From<Asked> for Request {
@@ -281,7 +328,7 @@ mod tests {
 
     #[test]
     fn status_follows_from_what_was_seen_and_what_is_assumed() {
-        use Assumption::{Allocated, Binding, Evicting, Pipelined};
+        use Assumption::{Allocated, Binding, Evicting, Moving, Pipelined};
         let (here, there) = (Entity::from_raw_u32(1).unwrap(), Entity::from_raw_u32(2).unwrap());
         let waiting = observed(PodPhase::Pending, None, false);
         let bound = observed(PodPhase::Pending, Some(here), false);
@@ -297,6 +344,8 @@ mod tests {
             (bound, Some(Binding(there)), TaskStatus::Bound, Some(here)),
             (running, None, TaskStatus::Running, Some(here)),
             (running, Some(Evicting), TaskStatus::Releasing, Some(here)),
+            (running, Some(Moving(there)), TaskStatus::Releasing, Some(here)),
+            (leaving, Some(Pipelined(there)), TaskStatus::Releasing, Some(here)),
             (running, Some(Pipelined(there)), TaskStatus::Running, Some(here)),
             (leaving, None, TaskStatus::Releasing, Some(here)),
             (leaving, Some(Binding(there)), TaskStatus::Releasing, Some(here)),
@@ -317,5 +366,12 @@ mod tests {
                 "{observed:?} {assumption:?}"
             );
         }
+        let heir = |observed, assumption| heir_home_of(&observed, Assumed(Some(assumption)));
+        assert_eq!(heir(running, Moving(there)), Some(there));
+        assert_eq!(heir(leaving, Pipelined(there)), Some(there), "its room outlives it");
+        assert_eq!(heir(running, Pipelined(there)), None, "that was its own, and it has a node");
+        assert_eq!(heir(leaving, Evicting), None);
+        let unbound = observed(PodPhase::Pending, None, true);
+        assert_eq!(heir(unbound, Pipelined(there)), None, "nobody comes in its place");
     }
 }

@@ -3,7 +3,7 @@
 //! [`warnings`] are for every start: something was written that has no effect, or something people
 //! take for granted is missing. [`notes`] are for `check-config`, where there is time to read.
 
-use muster_core::config::{ActionConfig, ActionKind, Dialect, GANG_AWARE_KEY, Gate, Gates};
+use muster_core::config::{ActionConfig, Dialect, GANG_AWARE_KEY, Gate, Gates};
 use muster_core::policy::{PluginConfig, SchedulerConfig, Support};
 
 use super::{conflicts, flags};
@@ -56,12 +56,6 @@ pub fn notes(config: &SchedulerConfig) -> Vec<String> {
 }
 
 fn say_planned(config: &SchedulerConfig, said: &mut Vec<String>) {
-    for action in config.actions.iter().filter(|action| action.spec.kind == ActionKind::Planned) {
-        said.push(format!(
-            "{} is not available in this version: it does nothing",
-            action.spec.name
-        ));
-    }
     for plugin in plugins(config) {
         if plugin.spec.support == Support::Planned {
             said.push(format!(

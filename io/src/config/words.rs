@@ -4,7 +4,9 @@
 //! The sentences follow from the actions, the tiers and the switches alone, as Volcano combines them;
 //! what this version lacks of a plugin is said beside it, not here.
 
-use muster_core::config::{ActionConfig, ActionKind, Dialect, EvictPurpose, Gate};
+use muster_core::config::{
+    ActionConfig, ActionKind, Dialect, EvictPurpose, Gate, MAX_PREEMPTEES_KEY,
+};
 use muster_core::policy::{PluginConfig, Point, Policies, SchedulerConfig, Words};
 use muster_core::resource::ResourceNames;
 
@@ -82,6 +84,7 @@ fn evicted(config: &SchedulerConfig) -> Vec<String> {
     let mut said = Vec::new();
     for action in &config.actions {
         match action.spec.kind {
+            ActionKind::Evict(EvictPurpose::Consolidate, _) => said.push(moved_by(action)),
             ActionKind::Evict(purpose, _) => said.push(evicted_by(config, action, purpose)),
             ActionKind::Shuffle => said.push(shuffled(config, &in_force(config))),
             ActionKind::EvictStaleGangs => said.push(
@@ -92,14 +95,26 @@ fn evicted(config: &SchedulerConfig) -> Vec<String> {
             ActionKind::Enqueue
             | ActionKind::Allocate
             | ActionKind::AllocateAll
-            | ActionKind::Backfill
-            | ActionKind::Planned => {}
+            | ActionKind::Backfill => {}
         }
     }
     if said.is_empty() {
         said.push("Evicted: nobody, since no evicting action is among the actions".to_owned());
     }
     said
+}
+
+fn moved_by(action: &ActionConfig) -> String {
+    let most = match action.values().int(MAX_PREEMPTEES_KEY) {
+        0 => return format!("Moved by {}: nobody", action.spec.name),
+        -1 => String::new(),
+        jobs => format!(", of at most {jobs} jobs"),
+    };
+    format!(
+        "Moved by {}: pods of preemptible jobs of any queue{most}, for a preemptible job that finds no \
+         room; each has its next place before it leaves",
+        action.spec.name
+    )
 }
 
 fn evicted_by(config: &SchedulerConfig, action: &ActionConfig, purpose: EvictPurpose) -> String {
@@ -110,6 +125,7 @@ fn evicted_by(config: &SchedulerConfig, action: &ActionConfig, purpose: EvictPur
     let queues = match purpose {
         EvictPurpose::Preempt => "of the same queue",
         EvictPurpose::Reclaim => "of other queues that may be reclaimed",
+        EvictPurpose::Consolidate => "of any queue",
     };
     let limits = limits(voters(config, action, purpose).into_iter());
     let what = if action.is_gang_aware() { "gangs, whole or their surplus," } else { "pods" };
@@ -119,7 +135,7 @@ fn evicted_by(config: &SchedulerConfig, action: &ActionConfig, purpose: EvictPur
 /// The flag of those who choose victims one by one.
 pub(super) fn victim_gate(purpose: EvictPurpose) -> Gate {
     match purpose {
-        EvictPurpose::Preempt => Gate::Preemptable,
+        EvictPurpose::Preempt | EvictPurpose::Consolidate => Gate::Preemptable,
         EvictPurpose::Reclaim => Gate::Reclaimable,
     }
 }

@@ -36,7 +36,8 @@ impl UnifiedEvictablePlugin for Extender {
         tasks: &[Entity],
     ) -> Ballot {
         let verb = match by.purpose {
-            EvictPurpose::Preempt => Verb::Preemptable,
+            // Whoever is moved makes way as within a queue: no other gains what it has.
+            EvictPurpose::Preempt | EvictPurpose::Consolidate => Verb::Preemptable,
             EvictPurpose::Reclaim => Verb::Reclaimable,
         };
         self.vote(cluster, verb, by, tasks)

@@ -4,81 +4,24 @@
 //! that a wrong total in the scheduler cannot hide itself. Every entry costs by what changed: a delta
 //! takes the old object's part out and puts the new one's in.
 
+pub(super) mod devices;
+pub(super) mod moves;
 mod overdue;
+mod standing;
+mod status;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use muster_core::delta::{
-    ClusterDelta, DomainFacts, Facts, InterPodFacts, NodeFacts, ObjectRef, Ownership, PodClaim,
-    PodFacts, PodGroupFacts, PodPhase, QueueFacts, TopologyFacts,
+    ClusterDelta, DeviceShare, DomainFacts, Facts, InterPodFacts, NodeFacts, ObjectRef, Ownership,
+    PodClaim, PodFacts, PodGroupFacts, QueueFacts, TopologyFacts,
 };
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::{Dim, ResourceList, ResourceNames, ResourceVec};
 
-use super::subgroups::is_whole;
+pub use standing::Standing;
+pub use status::PodStatus;
 
-/// What the labels begin with by which pods of KAI's say which GPU they share.
-pub(super) const GPU_GROUP: &str = "runai-gpu-group";
-
-/// What a pod is doing, as the objects say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PodStatus {
-    /// Waits for a node.
-    Pending,
-    /// Waits, with room held for it.
-    Pipelined,
-    /// Has a node, does not run yet.
-    Bound,
-    /// Runs.
-    Running,
-    /// Is leaving.
-    Releasing,
-    /// Ended well.
-    Succeeded,
-    /// Ended badly.
-    Failed,
-    /// Its node stopped reporting.
-    Unknown,
-}
-
-impl PodStatus {
-    /// The word used in results.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "Pending",
-            Self::Pipelined => "Pipelined",
-            Self::Bound => "Bound",
-            Self::Running => "Running",
-            Self::Releasing => "Releasing",
-            Self::Succeeded => "Succeeded",
-            Self::Failed => "Failed",
-            Self::Unknown => "Unknown",
-        }
-    }
-
-    fn of(facts: &PodFacts) -> Self {
-        match facts.phase {
-            PodPhase::Succeeded => Self::Succeeded,
-            PodPhase::Failed => Self::Failed,
-            _ if facts.deleting => Self::Releasing,
-            PodPhase::Unknown => Self::Unknown,
-            PodPhase::Running => Self::Running,
-            PodPhase::Pending if facts.node.is_some() => Self::Bound,
-            PodPhase::Pending if held_node(facts).is_some() => Self::Pipelined,
-            PodPhase::Pending => Self::Pending,
-        }
-    }
-
-    /// On a node and there to stay.
-    pub fn is_bound(self) -> bool {
-        matches!(self, Self::Bound | Self::Running | Self::Unknown)
-    }
-
-    /// No longer takes room.
-    pub fn is_over(self) -> bool {
-        matches!(self, Self::Succeeded | Self::Failed)
-    }
-}
 
 /// The node held for a pod, as its annotations or its status say.
 fn held_node(facts: &PodFacts) -> Option<&Name> {
@@ -108,8 +51,14 @@ pub struct PodEntry {
     pub node: Option<Name>,
     /// Node held for it.
     pub nominated: Option<Name>,
-    /// What it asks for.
+    /// What it asks of a node, GPUs that it shares aside.
     pub request: ResourceVec,
+    /// The same as queues count it, parts of GPUs included.
+    pub counts: ResourceVec,
+    /// What it asks for of GPUs that it shares.
+    pub share: Option<DeviceShare>,
+    /// GPUs that it shares.
+    pub devices: Vec<Name>,
     /// Labels, sorted by key.
     pub labels: Vec<(Name, Name)>,
     /// What it asks of the pods around it.
@@ -177,6 +126,8 @@ pub struct Books {
     pub names: ResourceNames,
     /// Pods by key.
     pub pods: BTreeMap<ObjectKey, PodEntry>,
+    /// Room held for pods to come, by the pods in whose places they come.
+    pub moves: BTreeMap<ObjectKey, PodEntry>,
     /// Nodes by name.
     pub nodes: BTreeMap<Name, NodeEntry>,
     /// Jobs that have pods, by key.
@@ -194,6 +145,8 @@ pub struct Books {
     /// Every job and every pod there ever was: an expectation about one that never was is a typing
     /// error, not a zero.
     pub ever: BTreeSet<ObjectKey>,
+    /// How much memory GPUs have.
+    memories: devices::Memories,
     /// Pods that leave and by when they are to be gone, as far as they are counted on.
     leave_by: BTreeSet<(TimeMs, ObjectKey)>,
 }
@@ -210,7 +163,9 @@ impl Books {
                 }
                 self.forget(object);
             }
-            ClusterDelta::BindFailed { .. } | ClusterDelta::EvictFailed { .. } => {}
+            // Who stays needs no other place.
+            ClusterDelta::EvictFailed { pod, .. } => self.drop_move(pod),
+            ClusterDelta::BindFailed { .. } => {}
         }
     }
 
@@ -267,6 +222,9 @@ impl Books {
             node: None,
             nominated: None,
             request: ResourceVec::default(),
+            counts: ResourceVec::default(),
+            share: None,
+            devices: Vec::new(),
             labels: Vec::new(),
             interpod: InterPodFacts::default(),
             claims: Vec::new(),
@@ -282,15 +240,17 @@ impl Books {
         if entry.facts.as_ref().is_none_or(|old| old.labels != facts.labels) {
             self.topology_version += 1;
         }
-        entry.facts = Some(Box::new(facts.clone()));
+        let before = entry.facts.replace(Box::new(facts.clone()));
         entry.allocatable = allocatable;
+        self.set_memory(before.and_then(|facts| facts.devices.memory), facts.devices.memory);
     }
 
     fn drop_node(&mut self, name: &Name) {
         self.topology_version += 1;
         if let Some(entry) = self.nodes.get_mut(name) {
-            entry.facts = None;
+            let before = entry.facts.take();
             entry.allocatable = ResourceVec::default();
+            self.set_memory(before.and_then(|facts| facts.devices.memory), None);
         }
         self.forget_empty_node(name);
     }
@@ -305,12 +265,14 @@ impl Books {
     }
 
     fn set_pod(&mut self, facts: &PodFacts) {
+        let before = self.pods.get(&facts.key).filter(|_| !self.moves.is_empty()).cloned();
         self.drop_pod(&facts.key);
         let group = facts.group.as_ref();
         let job = group.map_or_else(
             || facts.key.clone(),
             |group| ObjectKey::new(facts.key.namespace.clone(), group.clone()),
         );
+        let request = self.names.vector(&facts.request);
         let entry = PodEntry {
             uid: facts.uid.clone(),
             job,
@@ -321,7 +283,10 @@ impl Books {
             stuck: false,
             node: facts.node.clone(),
             nominated: held_node(facts).cloned(),
-            request: self.names.vector(&facts.request),
+            counts: self.counted(&request, facts.devices),
+            request,
+            share: devices::share_of(facts),
+            devices: facts.shared_devices.clone(),
             labels: facts.labels.clone(),
             interpod: facts.constraints.interpod.clone(),
             claims: facts.claims.clone(),
@@ -338,6 +303,9 @@ impl Books {
             self.ever.insert(entry.job.clone());
         }
         self.pods.insert(facts.key.clone(), entry);
+        if !self.moves.is_empty() {
+            self.end_move(&facts.key, before.as_ref());
+        }
     }
 
     fn drop_pod(&mut self, key: &ObjectKey) {
@@ -348,12 +316,19 @@ impl Books {
         self.post(&entry, ResourceVec::sub, |count| *count -= 1);
         if let Some(job) = self.jobs.get_mut(&entry.job) {
             job.pods.remove(key);
-            if job.pods.is_empty() {
-                self.jobs.remove(&entry.job);
-            }
         }
+        self.forget_empty_job(&entry.job);
         for name in entry.node.iter().chain(&entry.nominated) {
             self.forget_empty_node(name);
+        }
+    }
+
+    /// A job is there as long as it has a pod, or room for one.
+    fn forget_empty_job(&mut self, job: &ObjectKey) {
+        let empty =
+            |entry: &JobEntry| entry.pods.is_empty() && entry.held == ResourceVec::default();
+        if self.jobs.get(job).is_some_and(empty) {
+            self.jobs.remove(job);
         }
     }
 
@@ -380,10 +355,10 @@ impl Books {
         }
         let job = self.jobs.entry(pod.job.clone()).or_default();
         if pod.seat().is_some() && pod.status != PodStatus::Releasing {
-            move_by(&mut job.allocated, &pod.request);
+            move_by(&mut job.allocated, &pod.counts);
         }
         if pod.hold().is_some() {
-            move_by(&mut job.held, &pod.request);
+            move_by(&mut job.held, &pod.counts);
         }
     }
 
@@ -394,12 +369,6 @@ impl Books {
             None => self.jobs.get(job).and_then(|entry| entry.pod_queue.as_ref()),
         };
         named.cloned().unwrap_or_else(|| Name::from("default"))
-    }
-
-    /// Is a GPU of the node shared by pods, by what they say of themselves?
-    pub fn has_shared_gpu(&self, node: &Name) -> bool {
-        let shares = |pod: &PodEntry| pod.labels.iter().any(|(key, _)| key.starts_with(GPU_GROUP));
-        self.pods.values().any(|pod| pod.seat() == Some(node) && shares(pod))
     }
 
     /// Is it a queue of KAI's?
@@ -472,48 +441,11 @@ impl Books {
         keys.filter_map(|key| self.pods.get(key).map(|pod| (key, pod)))
     }
 
-    /// How the job's pods on nodes compare with what it needs at least.
-    pub fn standing(&self, job: &ObjectKey) -> Standing {
-        self.standing_of(job, |_| true)
-    }
-
-    /// The same, had it only the pods that `stays` keeps.
-    pub fn standing_of(&self, job: &ObjectKey, stays: impl Fn(&ObjectKey) -> bool) -> Standing {
-        let mut bound = 0;
-        let mut finished = 0;
-        let mut by_role: BTreeMap<&Name, u32> = BTreeMap::new();
-        for (_, pod) in self.pods_of(job).filter(|(key, _)| stays(key)) {
-            let done = pod.status == PodStatus::Succeeded;
-            bound += u32::from(pod.status.is_bound());
-            finished += u32::from(done);
-            if done || pod.status.is_bound() {
-                *by_role.entry(&pod.role).or_default() += 1;
-            }
-        }
-        let (group, minimum) = (self.groups.get(job), Minimum::of(self.groups.get(job)));
-        let sets_met = group.and_then(|group| group.tree.as_deref()).is_none_or(|tree| {
-            let pods = self.pods_of(job).filter(|(key, _)| stays(key)).map(|(_, pod)| pod);
-            let counted =
-                |pod: &&PodEntry| pod.status == PodStatus::Succeeded || pod.status.is_bound();
-            is_whole(tree, pods.filter(counted))
-        });
-        let roles_met = minimum
-            .roles
-            .iter()
-            .all(|(role, min)| by_role.get(role).copied().unwrap_or_default() >= *min);
-        Standing {
-            bound,
-            finished,
-            minimum: minimum.members,
-            is_met: roles_met && sets_met && bound + finished >= minimum.members,
-        }
-    }
-
     /// Totals that differ from adding up the pods from nothing, in words: proof that keeping them
     /// delta by delta lost nothing.
     pub fn audit(&self) -> Vec<String> {
         let mut fresh = Self { names: self.names.clone(), ..Self::default() };
-        for entry in self.pods.values() {
+        for entry in self.pods.values().chain(self.moves.values()) {
             fresh.post(entry, ResourceVec::add, |count| *count += 1);
         }
         let mut faults = Vec::new();
@@ -532,34 +464,6 @@ impl Books {
             }
         }
         faults
-    }
-}
-
-/// How far a job is from what it needs at least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// Pods on nodes to stay.
-    pub bound: u32,
-    /// Pods that ended well.
-    pub finished: u32,
-    /// Pods it needs.
-    pub minimum: u32,
-    /// Is the minimum met, roles and sets of sub-groups included?
-    pub is_met: bool,
-}
-
-struct Minimum<'a> {
-    members: u32,
-    roles: &'a [(Name, u32)],
-}
-
-impl<'a> Minimum<'a> {
-    /// Role minima count only when together they are within the gang's minimum.
-    fn of(group: Option<&'a PodGroupFacts>) -> Self {
-        let Some(group) = group else { return Self { members: 1, roles: &[] } };
-        let sum: u32 = group.min_task_member.iter().map(|entry| entry.1).sum();
-        let roles: &[_] = if group.min_member >= sum { &group.min_task_member } else { &[] };
-        Self { members: group.min_member, roles }
     }
 }
 

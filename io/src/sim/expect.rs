@@ -1,6 +1,7 @@
 //! Judges what a Scenario expects against the books and the scheduler's views.
 
 mod amounts;
+mod devices;
 
 use std::collections::BTreeMap;
 
@@ -14,6 +15,7 @@ use super::domains::DomainIndex;
 use super::expectation::{Assertion, Expectation, PodCount, Range, Subject};
 use super::subgroups::subgroups_of;
 use amounts::{node_has, queue_has};
+pub use devices::DeviceEvidence;
 
 /// How one expectation came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +54,8 @@ pub struct Evidence<'a> {
     pub jobs: &'a [JobView],
     /// The scheduler's queues.
     pub queues: &'a [QueueView],
+    /// What is known of shared GPUs.
+    pub devices: DeviceEvidence<'a>,
 }
 
 type Finding = (bool, String);
@@ -59,12 +63,17 @@ type Finding = (bool, String);
 /// Judges one expectation.
 pub fn judge(expectation: &Expectation, evidence: Evidence<'_>) -> Judgement {
     let (pass, got) = match &expectation.assertion {
-        Assertion::Bound(count) => pods_in(evidence, count, "bound", PodStatus::is_bound),
+        Assertion::Bound(count) => {
+            let pods = pods_of(evidence.books, &count.of);
+            pods_in(evidence, &pods, count, "bound", PodStatus::is_bound)
+        }
         Assertion::Pipelined(count) => {
-            pods_in(evidence, count, "pipelined", |status| status == PodStatus::Pipelined)
+            let pods = rooms_of(evidence.books, &count.of);
+            pods_in(evidence, &pods, count, "pipelined", |status| status == PodStatus::Pipelined)
         }
         Assertion::Pending(count) => {
-            pods_in(evidence, count, "pending", |status| status == PodStatus::Pending)
+            let pods = pods_of(evidence.books, &count.of);
+            pods_in(evidence, &pods, count, "pending", |status| status == PodStatus::Pending)
         }
         Assertion::Evicted { of, times } => evicted(evidence, of, *times),
         Assertion::SameDomain { gang, subgroup, tier } => {
@@ -126,8 +135,20 @@ fn pods_of<'a>(books: &'a Books, of: &Subject) -> Vec<(&'a ObjectKey, &'a PodEnt
     }
 }
 
+/// The same, but of a pod that is moved the room that is held for the next one.
+fn rooms_of<'a>(books: &'a Books, of: &Subject) -> Vec<(&'a ObjectKey, &'a PodEntry)> {
+    let mut rooms: BTreeMap<_, _> = pods_of(books, of).into_iter().collect();
+    rooms.extend(books.moves.iter().filter(|(key, room)| match of {
+        Subject::All => true,
+        Subject::Gang(gang) => room.job == *gang,
+        Subject::Pod(pod) => *key == pod,
+    }));
+    rooms.into_iter().collect()
+}
+
 fn pods_in(
     evidence: Evidence<'_>,
+    pods: &[(&ObjectKey, &PodEntry)],
     count: &PodCount,
     word: &str,
     is_in: fn(PodStatus) -> bool,
@@ -135,7 +156,6 @@ fn pods_in(
     if let Some(beyond) = count.beyond {
         return (false, beyond.sentence().to_owned());
     }
-    let pods = pods_of(evidence.books, &count.of);
     let found: Vec<_> = pods.iter().filter(|(_, pod)| is_in(pod.status)).collect();
     // Without a count all of them must be in that state, and there must be some.
     let wanted = count.pods.unwrap_or(Range { min: Some(1), max: None });
@@ -144,12 +164,19 @@ fn pods_in(
         let node = pod.node.as_ref().or(pod.nominated.as_ref());
         count.nodes.as_ref().is_some_and(|nodes| node.is_none_or(|node| !nodes.contains(node)))
     });
+    let elsewhere = count.devices.as_ref().and_then(|names| {
+        found.iter().find(|(key, pod)| !devices::are(evidence, names, (key, pod)))
+    });
+    if let (Some((key, pod)), None) = (elsewhere, stray) {
+        let devices = devices::describe(evidence, key, pod);
+        return (false, format!("{key} is {}, {devices}", describe(pod)));
+    }
     let pass = all && stray.is_none() && wanted.contains(found.len() as u64);
-    let got = match (&count.of, &pods[..], stray) {
+    let got = match (&count.of, pods, stray) {
         (Subject::Pod(_), [(key, pod)], _) => format!("{key} is {}", describe(pod)),
         (Subject::Pod(key), _, _) => format!("{key} is gone"),
         (_, _, Some((key, pod))) => format!("{key} is {}", describe(pod)),
-        _ => format!("{} {word}{}", found.len(), others(&pods, is_in)),
+        _ => format!("{} {word}{}", found.len(), others(pods, is_in)),
     };
     (pass, got)
 }
@@ -298,6 +325,7 @@ mod tests {
             tally: &tally,
             jobs: &jobs,
             queues: &queues,
+            devices: DeviceEvidence::default(),
         };
         let verdict =
             judge(&Expectation { text: "as written".into(), cycle: None, assertion }, evidence);
@@ -310,13 +338,14 @@ mod tests {
             of: Subject::Gang(key("g")),
             pods: Some(Range::exactly(pods)),
             nodes: None,
+            devices: None,
             beyond: None,
         }
     }
 
     fn of_pod(name: &str, nodes: Option<&[&str]>) -> PodCount {
         let nodes = nodes.map(|nodes| nodes.iter().map(|node| Name::from(*node)).collect());
-        PodCount { of: Subject::Pod(key(name)), pods: None, nodes, beyond: None }
+        PodCount { of: Subject::Pod(key(name)), pods: None, nodes, devices: None, beyond: None }
     }
 
     #[test]
@@ -337,6 +366,7 @@ mod tests {
                 of: Subject::Gang(key("g")),
                 pods,
                 nodes: None,
+                devices: None,
                 beyond: None,
             }))
             .0
@@ -351,6 +381,7 @@ mod tests {
             of: Subject::Gang(key(name)),
             pods: None,
             nodes: None,
+            devices: None,
             beyond: None,
         };
         assert!(!judge_gang(Assertion::Bound(all("g"))).0);

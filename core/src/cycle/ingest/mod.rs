@@ -7,8 +7,10 @@
 mod spawn;
 mod intake;
 mod pods;
+mod moves;
 mod subgroups;
 mod volumes;
+mod devices;
 mod shards;
 mod loads;
 mod domains;
@@ -51,12 +53,16 @@ pub(crate) struct Dirty {
     pub(crate) shards: bool,
     /// Volumes that may be had, or who holds them, changed.
     pub(crate) volumes: bool,
+    /// The smallest or largest devices have other memory.
+    pub(crate) devices: bool,
     /// Loads of nodes were measured.
     pub(crate) loads: bool,
     /// Claims whose pods need another look at them.
     pub(crate) claims: std::collections::BTreeSet<crate::ids::ObjectKey>,
     /// Services and controllers that came, changed or went, by namespace.
     pub(crate) sets: std::collections::BTreeMap<crate::ids::Name, default_spread::SetChanges>,
+    /// Waiting pods that are new, while room is held for pods to come.
+    pub(crate) arrivals: Vec<bevy_ecs::entity::Entity>,
     /// Entities that may have lost their last reference.
     pub(crate) vacant: Vec<bevy_ecs::entity::Entity>,
 }

@@ -6,6 +6,7 @@ use bevy_ecs::entity::Entity;
 
 use super::default_spread;
 use super::intake::Intake;
+use super::moves::Kinship;
 use crate::class::{Asks, Kin};
 use crate::config::Persistence;
 use crate::cycle::Leadership;
@@ -14,9 +15,9 @@ use crate::ids::{Name, ObjectKey};
 use crate::reservation::Release;
 use crate::resource::ResourceVec;
 use crate::world::{
-    Annotated, Assumed, Assumption, Catalog, ClassId, Cold, End, GroupRuleId, Guards, JobBackoff,
-    JobKey, Labels, LastTransaction, Membership, Mirror, Observed, OptionTime, ReportedWait, Said,
-    Say, TaskCold, TaskPriority, TaskTraits, Timing, ToldGang, VolumeNeeds,
+    Annotated, Assumed, Assumption, Catalog, ClassId, Cold, DeviceAsk, End, GroupRuleId, Guards,
+    JobBackoff, JobKey, Labels, LastTransaction, Membership, Mirror, Observed, OptionTime,
+    ReportedWait, Said, Say, TaskCold, TaskPriority, TaskTraits, Timing, ToldGang, VolumeNeeds,
 };
 
 /// Priority of a pod nobody gave one, as in Volcano.
@@ -40,26 +41,34 @@ impl Intake<'_, '_> {
         if self.is_old_news(task, facts) {
             return;
         }
-        let request = self.names.0.vector(&facts.request);
+        let mut request = self.names.0.vector(&facts.request);
+        let devices = self.device_ask(facts.devices, &mut request);
         let volumes = self.pod_claims(task, facts);
         let job = job_key(facts).and_then(|key| self.directory.jobs.get(&key).copied());
+        let home = self.cluster.task(task).home();
         // The node it was on may be needed by nobody else.
-        self.dirty.vacant.extend(self.cluster.task(task).home());
+        self.note_nodes_left(task);
         self.cluster.detach(task);
+        let before = *self.cluster.task(task).membership;
         self.leave_job_unless(task, job);
         let role = job.map_or(0, |job| self.join_job(task, job, facts));
         let queue = job.map(|job| self.cluster.job(job).spec.queue);
         let group = queue.and_then(|queue| self.cluster.groups.of(queue));
-        let class = self.class_of(facts, &request, group, volumes.needs.clone());
+        let class = self.class_of(facts, (&request, devices), group, volumes.needs.clone());
         let siblings = job.map(|job| &self.cluster.job(job).members.0);
         let sibling = siblings.and_then(|tasks| tasks.iter().copied().find(|&other| other != task));
         self.write_facts(task, facts, &request, sibling);
+        if self.cluster.task(task).identity.uid != facts.uid {
+            let alike = before.job == job && before.class == class && before.role == role;
+            self.meet(task, facts, if alike { Kinship::Alike } else { Kinship::Other });
+        }
         self.observe(task, facts);
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
             let seat = item.membership.seat;
             *item.membership = Membership { job, seat, role, subgroup: None, class };
             *item.request = self.classes.get(class).asked.clone();
         }
+        self.cluster.observe_devices(task, home, &facts.shared_devices);
         self.write_volumes(task, volumes);
         if let Some(job) = job {
             self.join_subgroup(task, job);
@@ -74,7 +83,7 @@ impl Intake<'_, '_> {
     fn class_of(
         &mut self,
         facts: &PodFacts,
-        request: &ResourceVec,
+        (request, devices): (&ResourceVec, Option<Box<DeviceAsk>>),
         group_rule: Option<GroupRuleId>,
         volumes: VolumeNeeds,
     ) -> ClassId {
@@ -84,25 +93,32 @@ impl Intake<'_, '_> {
         let matched = interpod.matching(&facts.key.namespace, &facts.labels);
         let (request, constraints) = (request.clone(), facts.constraints.clone());
         let kin = self.classes.reads().kin.then(|| Kin::of(facts));
-        let asks = Asks { request, constraints, group_rule, matched, volumes, default_spread, kin };
+        let asks = Asks {
+            request,
+            constraints,
+            group_rule,
+            matched,
+            volumes,
+            default_spread,
+            devices,
+            kin,
+        };
         self.classes.intern(asks, interpod, symbols)
     }
 
     /// Takes the task off the members of its job, unless that is the job given.
     fn leave_job_unless(&mut self, task: Entity, stays: Option<Entity>) {
-        let Membership { job: old, seat, .. } = *self.cluster.task(task).membership;
-        let Some(job) = old.filter(|_| old != stays) else { return };
-        let Ok(mut item) = self.cluster.jobs.get_mut(job) else { return };
-        item.members.0.swap_remove(seat as usize);
-        if let Some(&moved) = item.members.0.get(seat as usize)
-            && let Ok(mut moved) = self.cluster.tasks.get_mut(moved)
-        {
-            moved.membership.seat = seat;
+        let old = self.cluster.task(task).membership.job;
+        if old != stays {
+            let left = self.cluster.leave_job(task);
+            self.dirty.vacant.extend(left);
         }
-        if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
-            item.membership.job = None;
-        }
-        self.dirty.vacant.push(job);
+    }
+
+    /// Nodes a task is about to leave may be needed by nobody else.
+    fn note_nodes_left(&mut self, task: Entity) {
+        let item = self.cluster.task(task);
+        self.dirty.vacant.extend(item.home().into_iter().chain(item.heir_home()));
     }
 
     /// Adds the task to the members of a job if it is none of them yet; returns its role.
@@ -153,7 +169,7 @@ impl Intake<'_, '_> {
         item.priority.class.clone_from(&facts.priority_class);
         resolve_priority(&mut item.priority, &self.priority_classes);
         *item.traits = TaskTraits {
-            best_effort: request.is_empty_but_pods(),
+            best_effort: request.is_empty_but_pods() && facts.devices.is_none(),
             gated: !facts.gates.is_empty(),
             qos: facts.qos,
             ownership: facts.ownership,
@@ -185,10 +201,7 @@ impl Intake<'_, '_> {
     fn observe(&mut self, task: Entity, facts: &PodFacts) {
         let (observed, said) = (self.observation(facts), self.said(facts));
         let first_sight = self.cluster.task(task).identity.uid != facts.uid;
-        if first_sight {
-            // Another pod of the same name: nothing that was held for the old one is held for it.
-            self.forget_pod(task);
-        }
+        let heir_home = self.cluster.task(task).heir_home();
         let leave_by = facts.leave_by.filter(|_| observed.deleting && observed.node.is_some());
         self.cluster.reservations.note_leave_by(task, leave_by);
         let persistence = self.cluster.reservations.rules.persistence;
@@ -205,12 +218,17 @@ impl Intake<'_, '_> {
         item.identity.version = facts.version.and_then(NonZero::new);
         let confirmed =
             matches!(item.assumed.0, Some(Assumption::Binding(_))) && observed.node.is_some();
-        item.assumed.0 = item.assumed.0.filter(|&assumption| stands(assumption, &observed));
+        let outlives = heir_home.filter(|_| observed.deleting && observed.node.is_some());
+        item.assumed.0 = match outlives.filter(|_| is_alive(&observed)) {
+            // That it leaves is seen now; the room held for who comes after it is not.
+            Some(node) => Some(Assumption::Pipelined(node)),
+            None => item.assumed.0.filter(|&assumption| stands(assumption, &observed)),
+        };
         if item.assumed.0.is_none() {
             item.timing.answer_by = OptionTime::NONE;
         }
         let leaves = observed.deleting && observed.node.is_some();
-        let leaves = leaves || item.assumed.0 == Some(Assumption::Evicting);
+        let leaves = leaves || item.assumed.0.is_some_and(Assumption::is_eviction);
         let since = item.timing.leaving.get().unwrap_or(self.now.0);
         item.timing.leaving = leaves.then_some(since).into();
         item.timing.stuck &= leaves;
@@ -233,7 +251,8 @@ impl Intake<'_, '_> {
         let job = item.membership.job.filter(|_| confirmed);
         let kept =
             |node: Entity| item.assumed.0.is_some() || held.is_some_and(|it| it.node == node);
-        let end = item.cold.nomination.0.and_then(|record| {
+        let record = item.cold.nomination.0.filter(|_| item.heir_home().is_none());
+        let end = record.and_then(|record| {
             let withdrawn = Some(End::Released(Release::Withdrawn));
             end_of(record.node, &observed).or(withdrawn.filter(|_| !kept(record.node)))
         });
@@ -253,7 +272,7 @@ impl Intake<'_, '_> {
         }
     }
 
-    fn observation(&self, facts: &PodFacts) -> Observed {
+    pub(super) fn observation(&self, facts: &PodFacts) -> Observed {
         let named = |name: &Name| self.directory.nodes.get(name).copied();
         let node = facts.node.as_ref().and_then(named);
         Observed { phase: facts.phase, node, deleting: facts.deleting }
@@ -273,7 +292,7 @@ impl Intake<'_, '_> {
     }
 
     /// Drops all that was decided about a pod that is no more.
-    fn forget_pod(&mut self, task: Entity) {
+    pub(super) fn forget_pod(&mut self, task: Entity) {
         self.cluster.end_reservation(task, End::Released(Release::PodGone));
         self.cluster.reservations.note_leave_by(task, None);
         let Ok(mut item) = self.cluster.tasks.get_mut(task) else { return };
@@ -282,15 +301,26 @@ impl Intake<'_, '_> {
         *item.observed = Observed::default();
         *item.assumed = Assumed(None);
         *item.timing = Timing::default();
-        forget_words(&mut item.cold);
-        if item.cold.last != LastTransaction::default() || item.cold.said != Said::default() {
-            (item.cold.last, item.cold.said) = (LastTransaction(None), Said::default());
+        if item.cold.moved != OptionTime::NONE {
+            item.cold.moved = OptionTime::NONE;
         }
+        if !item.cold.devices.is_empty() {
+            item.cold.devices.clear();
+        }
+        forget_sayings(&mut item.cold);
     }
 
     pub(super) fn pod_gone(&mut self, key: &ObjectKey) {
         let Some(&task) = self.directory.tasks.get(key) else { return };
-        self.dirty.vacant.extend(self.cluster.task(task).home());
+        let item = self.cluster.task(task);
+        if item.is_vacancy() {
+            return;
+        }
+        self.note_nodes_left(task);
+        if self.cluster.task(task).heir_home().is_some() {
+            self.vacate(task);
+            return;
+        }
         self.cluster.detach(task);
         self.leave_job_unless(task, None);
         self.forget_pod(task);
@@ -311,7 +341,7 @@ impl Intake<'_, '_> {
 
     pub(super) fn evict_failed(&mut self, pod: &ObjectKey, uid: &Name) {
         let Some(task) = self.task_of(pod, uid) else { return };
-        if self.cluster.task(task).assumed.0 == Some(Assumption::Evicting) {
+        if self.cluster.task(task).assumed.0.is_some_and(Assumption::is_eviction) {
             self.cluster.stay(task);
         }
     }
@@ -352,6 +382,7 @@ pub(super) fn give_up(mut intake: Intake<'_, '_>) {
             if let (Some(_), Some(Annotated { node, evicted })) = (said, held) {
                 cluster.restore_reservation(task, node, evicted);
             }
+            cluster.close_vacancy(task);
         }
         if let Ok(mut item) = cluster.tasks.get_mut(task) {
             forget_words(&mut item.cold);
@@ -364,6 +395,14 @@ pub(super) fn give_up(mut intake: Intake<'_, '_>) {
         job.identity.announced = None;
         job.identity.told = ToldGang::unsure(job.spec.tree.as_deref());
         *job.backoff = JobBackoff::default();
+    }
+}
+
+/// Forgets all that was told of a pod, what it said and what was in mind for it.
+pub(super) fn forget_sayings(cold: &mut Cold<TaskCold>) {
+    forget_words(cold);
+    if cold.last != LastTransaction::default() || cold.said != Said::default() {
+        (cold.last, cold.said) = (LastTransaction(None), Said::default());
     }
 }
 
@@ -435,15 +474,20 @@ fn end_of(node: Entity, observed: &Observed) -> Option<End> {
 /// on a node, is leaving) or contradicted (it has ended); an observation that only has not caught up
 /// with it changes nothing.
 fn stands(assumption: Assumption, observed: &Observed) -> bool {
-    if observed.deleting || !matches!(observed.phase, PodPhase::Pending | PodPhase::Running) {
+    if observed.deleting || !is_alive(observed) {
         return false;
     }
     match assumption {
-        Assumption::Evicting => observed.node.is_some(),
+        Assumption::Evicting | Assumption::Moving(_) => observed.node.is_some(),
         Assumption::Allocated(_) | Assumption::Binding(_) | Assumption::Pipelined(_) => {
             observed.node.is_none()
         }
     }
+}
+
+/// Has the pod neither ended nor been lost?
+pub(super) fn is_alive(observed: &Observed) -> bool {
+    matches!(observed.phase, PodPhase::Pending | PodPhase::Running)
 }
 
 /// The number a pod's name ends in, if the name has three dash-separated parts or more.

@@ -8,7 +8,9 @@ use bevy_ecs::prelude::World;
 use super::intake::Intake;
 use super::pods::resolve_priority;
 use super::spawn::ROOT_QUEUE;
-use super::{Dirty, default_spread, domains, groups, loads, selectors, shards, volumes};
+use super::{
+    Dirty, default_spread, devices, domains, groups, loads, moves, selectors, shards, volumes,
+};
 use crate::class::Classes;
 use crate::delta::ObjectRef;
 use crate::evict::InfeasibleCache;
@@ -16,9 +18,9 @@ use crate::ids::Name;
 use crate::ranking::Rankings;
 use crate::resource::Format;
 use crate::world::{
-    ChangeLog, ClassId, Directory, JobIdentity, JobMembers, JobSpec, Membership, NodeIdentity,
-    NodePlace, QueueIdentity, QueueSpec, SetAside, TaskIdentity, clear_usage, is_vacant,
-    priority_without_class,
+    Assumed, ChangeLog, ClassId, Directory, JobIdentity, JobMembers, JobSpec, Membership,
+    NodeIdentity, NodePlace, QueueIdentity, QueueSpec, SetAside, TaskIdentity, clear_usage,
+    is_vacant, priority_without_class,
 };
 
 pub(super) fn sweep(world: &mut World) {
@@ -31,7 +33,9 @@ pub(super) fn sweep(world: &mut World) {
         debug_assert!(run.is_ok(), "the parameters are resources and queries that always exist");
     }
     volumes::look_again(world, &mut dirty);
+    devices::settle(world, &dirty);
     loads::settle(world, &dirty);
+    moves::settle(world, &mut dirty);
     for entity in std::mem::take(&mut dirty.vacant) {
         remove_if_vacant(world, entity, &mut dirty);
     }
@@ -76,7 +80,8 @@ fn drop_unused_classes(world: &mut World) {
 fn remove_if_vacant(world: &mut World, entity: Entity, dirty: &mut Dirty) {
     let Ok(item) = world.get_entity(entity) else { return };
     if let Some(task) = item.get::<TaskIdentity>() {
-        if task.uid.is_empty() {
+        let holds_room = item.get::<Assumed>().is_some_and(|assumed| assumed.0.is_some());
+        if task.uid.is_empty() && !holds_room {
             let key = task.key.clone();
             world.resource_mut::<Directory>().tasks.remove(&key);
             world.despawn(entity);

@@ -150,7 +150,8 @@ fn phase_of(
 fn scheduled(session: &Session<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> u32 {
     use TaskStatus::{Bound, Failed, Releasing, Running, Succeeded};
     let settled = job.counts().count(&[Running, Bound, Failed, Succeeded]);
-    if job.counts().total[Releasing as usize] == 0 {
+    // Of those room is held for, some may still be leaving.
+    if job.counts().total[Releasing as usize] + job.counts().pipelined() == 0 {
         return settled;
     }
     let leaving = job.members.0.iter().filter(|&&task| {

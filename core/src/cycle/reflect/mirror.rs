@@ -11,9 +11,7 @@ use crate::delta::{AnnotatedNode, Ownership, PodPhase};
 use crate::intent::Intent;
 use crate::place::Session;
 use crate::reservation::Release;
-use crate::world::{
-    Annotated, Assumption, End, Mirror, Reservation, Say, TaskReadOnlyItem, TaskStatus,
-};
+use crate::world::{Annotated, Assumption, Mirror, Reservation, Say, TaskReadOnlyItem, TaskStatus};
 
 pub(super) fn reflect(session: &mut Session<'_, '_>) {
     let persistence = session.cluster.reservations.rules.persistence;
@@ -48,8 +46,9 @@ fn wish(task: &TaskReadOnlyItem<'_, '_>) -> Mirror {
         return Mirror::default();
     }
     match (task.assumed.0, task.cold.nomination.0) {
-        // Whether it stands is known when the bind is answered.
-        (Some(Assumption::Binding(_)), Some(_)) => Mirror::default(),
+        // Whether a bind stands is known when it is answered; and of one that moves it is the next pod's
+        // room, which that one will say.
+        (Some(Assumption::Binding(_) | Assumption::Moving(_)), Some(_)) => Mirror::default(),
         (_, Some(Reservation { node, evicted, .. })) => Mirror {
             nominated: Say::This(Some(node)),
             annotated: Say::This(Some(Annotated { node, evicted })),
@@ -99,9 +98,8 @@ fn forget_all(session: &mut Session<'_, '_>) {
     let members_of = |job| session.cluster.job(job).members.0.clone();
     let members: Vec<Entity> = holding.into_iter().flat_map(members_of).collect();
     for task in members {
-        if session.cluster.task(task).status().0 == TaskStatus::Pipelined {
-            session.cluster.assume(task, None);
-            session.cluster.end_reservation(task, End::Released(Release::Forgotten));
+        if session.cluster.task(task).counted_status() == TaskStatus::Pipelined {
+            session.cluster.drop_room(task, Release::Forgotten);
         }
     }
 }

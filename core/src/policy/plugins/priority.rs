@@ -101,7 +101,7 @@ impl UnifiedEvictablePlugin for Priority {
         candidates: &[Entity],
     ) -> Ballot {
         match evictor.purpose {
-            EvictPurpose::Reclaim => Ballot::Only(candidates.to_vec()),
+            EvictPurpose::Reclaim | EvictPurpose::Consolidate => Ballot::Only(candidates.to_vec()),
             EvictPurpose::Preempt => {
                 let own = i64::from(cluster.job(evictor.job).spec.priority);
                 Ballot::filter(candidates, |victim| {

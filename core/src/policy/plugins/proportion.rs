@@ -157,7 +157,7 @@ impl UnifiedEvictablePlugin for Proportion {
         candidates: &[Entity],
     ) -> Ballot {
         match evictor.purpose {
-            EvictPurpose::Preempt => Ballot::Abstain,
+            EvictPurpose::Preempt | EvictPurpose::Consolidate => Ballot::Abstain,
             EvictPurpose::Reclaim => beyond_dues(cluster, evictor, candidates),
         }
     }

@@ -7,7 +7,7 @@ use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
 use super::super::asked::PluginsAsked;
-use super::super::{Ballot, Evictor, Point, Proposal};
+use super::super::{Ballot, Evictor, Point, Proposal, UnifiedEvictablePlugin};
 use super::{OrderKey, Policies, order_keys};
 use crate::ids::TimeMs;
 use crate::resource::ResourceVec;
@@ -53,10 +53,28 @@ impl Policies {
         evictor: &Evictor,
         candidates: &[Entity],
     ) -> Vec<Entity> {
+        self.of_all(candidates, |policy, asked| policy.unified_evictable(cluster, evictor, asked))
+    }
+
+    /// Candidates that may be moved for a whole gang, by the same rule.
+    pub fn may_move(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        candidates: &[Entity],
+    ) -> Vec<Entity> {
+        self.of_all(candidates, |policy, asked| policy.may_move(cluster, evictor, asked))
+    }
+
+    fn of_all(
+        &self,
+        candidates: &[Entity],
+        ask: impl Fn(&dyn UnifiedEvictablePlugin, &[Entity]) -> Ballot,
+    ) -> Vec<Entity> {
         let mut left: Option<Vec<Entity>> = None;
         for policy in self.at.unified_evictable.iter() {
             let asked = left.as_deref().unwrap_or(candidates);
-            if let Ballot::Only(named) = policy.unified_evictable(cluster, evictor, asked) {
+            if let Ballot::Only(named) = ask(policy, asked) {
                 left = Some(named);
             }
         }

@@ -236,7 +236,7 @@ impl Watch {
     /// from the start and was left alone is not the scheduler's doing.
     pub(super) fn check_gangs(&mut self, books: &Books) {
         for job in books.groups.keys() {
-            let standing = books.standing(job);
+            let standing = books.standing_to_come(job);
             let broken = standing.bound > 0 && !standing.is_met;
             if !broken || !self.acted_on.contains(job) || self.is_excused(books, job) {
                 continue;

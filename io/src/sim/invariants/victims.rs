@@ -7,6 +7,7 @@ use muster_core::intent::{Decision, DecisionOp};
 use muster_core::resource::{Dim, ResourceNames, ResourceVec};
 
 use super::super::books::Books;
+use super::super::books::moves::moved_by;
 use super::interpod::is_in_the_way;
 use super::replay::Replay;
 use super::{Invariant, Watch};
@@ -26,19 +27,25 @@ impl Watch {
         }
         let mut last: BTreeMap<&ObjectKey, usize> = BTreeMap::new();
         for (at, decision) in decisions.iter().enumerate() {
+            let mover = || {
+                let of = victims.iter().find(|(_, pods)| pods.contains(&&decision.pod));
+                of.map_or(&decision.job, |(beneficiary, _)| *beneficiary)
+            };
             let whose = match decision.op {
                 DecisionOp::Evict => decision.beneficiary.as_ref(),
-                DecisionOp::Bind | DecisionOp::Pipeline => Some(&decision.job),
+                DecisionOp::Bind | DecisionOp::Pipeline => Some(mover()),
                 DecisionOp::Unpipeline => None,
             };
             if let Some(whose) = whose.filter(|whose| victims.contains_key(whose)) {
                 last.insert(whose, at);
             }
         }
+        let moved = moved_by(decisions);
         let mut replay = Replay::new(books);
         for (at, decision) in decisions.iter().enumerate() {
             replay.take(decision);
-            if decision.op == DecisionOp::Evict && decision.action.contains("reclaim") {
+            let lost = decision.op == DecisionOp::Evict && !moved.contains(&decision.pod);
+            if lost && decision.action.contains("reclaim") {
                 self.check_guarantee(&replay, decision);
             }
             for (beneficiary, _) in last.iter().filter(|entry| *entry.1 == at) {
@@ -49,7 +56,10 @@ impl Watch {
 
     fn check_needed(&mut self, replay: &Replay<'_>, beneficiary: &ObjectKey, pods: &[&ObjectKey]) {
         for unit in units(replay, pods) {
-            if self.is_needed(replay, beneficiary, &unit) {
+            // Where others were moved to for it counts like where it is itself.
+            let others = pods.iter().copied().filter(|pod| !unit.contains(pod));
+            let placement = replay.placement(beneficiary, others);
+            if self.is_needed(replay, (beneficiary, &placement), &unit) {
                 continue;
             }
             let names: Vec<String> = unit.iter().map(ToString::to_string).collect();
@@ -62,9 +72,13 @@ impl Watch {
 
     /// If the unit stayed, would some node of the placement or a queue the beneficiary is in be
     /// overfull, or would it be in the way of a pod by the rules between pods?
-    fn is_needed(&self, replay: &Replay<'_>, beneficiary: &ObjectKey, unit: &[&ObjectKey]) -> bool {
+    fn is_needed(
+        &self,
+        replay: &Replay<'_>,
+        (beneficiary, placement): (&ObjectKey, &[(&ObjectKey, Name)]),
+        unit: &[&ObjectKey],
+    ) -> bool {
         let (by_node, by_queue) = held_by(replay, unit);
-        let placement = replay.placement(beneficiary);
         let crowds_node = placement.iter().any(|(_, node)| {
             let back = by_node.get(node).zip(replay.node_load(node));
             back.is_some_and(|(back, (mut load, room))| {
@@ -72,6 +86,12 @@ impl Watch {
                 back.iter().any(|(dim, amount)| amount > 0 && load.get(dim) > room.get(dim))
             })
         });
+        let shares = replay.books.has_shares();
+        let crowds_gpus = || {
+            let there = |node: &Name| by_node.contains_key(node);
+            let mut nodes = placement.iter().map(|(_, node)| node).filter(|node| there(node));
+            shares && nodes.any(|node| replay.lacks_gpus(beneficiary, node, unit))
+        };
         let crowds_queue = || {
             let path = replay.queues_of(beneficiary);
             let kept = kept_for_others(replay.books, &path);
@@ -89,7 +109,7 @@ impl Watch {
                 unit.iter().any(|victim| is_in_the_way(replay.books, victim, key, node))
             })
         };
-        crowds_node || crowds_queue() || bars_the_way()
+        crowds_node || crowds_gpus() || crowds_queue() || bars_the_way()
     }
 
     /// What a queue may not exceed: its capability and, where dues are limits, its due.
@@ -112,7 +132,7 @@ impl Watch {
             let left = replay.queue_allocated(&name);
             let guarantee = replay.books.limits(queue.guarantee.as_ref());
             let short = guarantee.iter().find(|(dim, guarantee)| {
-                victim.request.get(*dim) > 0 && left.get(*dim) < *guarantee
+                victim.counts.get(*dim) > 0 && left.get(*dim) < *guarantee
             });
             let Some(&(dim, guarantee)) = short else { continue };
             self.report(
@@ -169,12 +189,15 @@ fn held_by(
 ) -> (BTreeMap<Name, ResourceVec>, BTreeMap<Name, ResourceVec>) {
     let mut by_node: BTreeMap<Name, ResourceVec> = BTreeMap::new();
     let mut by_queue: BTreeMap<Name, ResourceVec> = BTreeMap::new();
-    for pod in pods.iter().filter_map(|key| replay.books.pods.get(*key)) {
+    for &key in pods {
+        let Some(pod) = replay.books.pods.get(key) else { continue };
+        let moved = replay.place(key).is_some();
         if let Some(node) = pod.seat() {
             by_node.entry(node.clone()).or_default().add(&pod.request);
         }
-        for queue in replay.queues_of(&pod.job) {
-            by_queue.entry(queue).or_default().add(&pod.request);
+        // What is held for the next pod counts already.
+        for queue in replay.queues_of(&pod.job).into_iter().filter(|_| !moved) {
+            by_queue.entry(queue).or_default().add(&pod.counts);
         }
     }
     (by_node, by_queue)

@@ -50,8 +50,8 @@ pub(super) fn for_a_gang(
     candidates: &[Entity],
 ) -> Ballot {
     match evictor.purpose {
-        // Within a queue nothing changes hands between queues.
-        EvictPurpose::Preempt => Ballot::Only(candidates.to_vec()),
+        // Nothing changes hands between queues.
+        EvictPurpose::Preempt | EvictPurpose::Consolidate => Ballot::Only(candidates.to_vec()),
         EvictPurpose::Reclaim => {
             let mut giving = Giving::new(cluster, evictor);
             Ballot::filter(candidates, |task| {

@@ -88,6 +88,8 @@ impl MinRuntimePlugin for MinRuntime {
     ) -> Option<TimeMs> {
         let started = job.spec.tree.as_ref()?.last_start?;
         let time = match evictor.purpose {
+            // Nobody loses what it has.
+            EvictPurpose::Consolidate => return None,
             EvictPurpose::Preempt => {
                 let named =
                     first_named(cluster, job.spec.queue, |terms| terms.preempt_min_runtime_ms);

@@ -79,11 +79,11 @@ impl UnifiedEvictablePlugin for PodGroup {
         candidates: &[Entity],
     ) -> Ballot {
         let own = cluster.job(evictor.job).spec.priority;
+        let ranked = evictor.purpose == EvictPurpose::Preempt;
         Ballot::filter(candidates, |victim| {
             let Some(job) = cluster.task(victim).membership.job else { return false };
             let spec = cluster.job(job).spec;
-            let below = evictor.purpose == EvictPurpose::Reclaim || spec.priority < own;
-            below && spec.is_preemptible()
+            (!ranked || spec.priority < own) && spec.is_preemptible()
         })
     }
 }

@@ -55,9 +55,27 @@ impl UnifiedEvictablePlugin for KaiProportion {
         candidates: &[Entity],
     ) -> Ballot {
         match evictor.purpose {
-            EvictPurpose::Preempt => Ballot::Abstain,
+            EvictPurpose::Preempt | EvictPurpose::Consolidate => Ballot::Abstain,
             EvictPurpose::Reclaim => Exchange::new(self, cluster, evictor).choose(candidates),
         }
+    }
+
+    /// Who is moved is taken nothing from. Still only those make way whose queues have no less than others
+    /// of what is asked for.
+    fn may_move(
+        &self,
+        cluster: &Cluster<'_, '_>,
+        evictor: &Evictor,
+        candidates: &[Entity],
+    ) -> Ballot {
+        if evictor.purpose != EvictPurpose::Reclaim {
+            return Ballot::Abstain;
+        }
+        let exchange = Exchange::new(self, cluster, evictor);
+        Ballot::filter(candidates, |task| {
+            let job = cluster.task(task).membership.job;
+            job.is_some_and(|job| exchange.may_be_asked(cluster.job(job).spec.queue))
+        })
     }
 }
 
