@@ -188,7 +188,7 @@ fn bad_expectations_are_refused() {
              you mean NeverFits? (expected one of SetAside, Gated, GangIncomplete, QueueClosed, \
              QueueOverCapability, QueueOverQuota, NotAdmitted, NoNodeMatches, \
              NotEnoughResources, TopologyUnsatisfied, NeverFits, NoLegalVictims, \
-             WaitingForVictims, BindBackoff, SearchCut, Refused)"]
+             WaitingForVictims, BindBackoff, SearchCut, Refused, TriedOnce)"]
     );
     assert_eq!(
         expect("phase: {podGroup: g, is: running}"),
