@@ -23,8 +23,8 @@ pub use argument::{
 };
 pub use cron::{CronTimes, InvalidCron};
 pub use dialect::Dialect;
-pub use view::{Hierarchy, Pool, View, WorkerLabels};
 pub use usage_window::{UsageRecording, UsageSpan, UsageWindow};
+pub use view::{Hierarchy, Pool, View, WorkerLabels};
 pub use wall_clock::{DAY_MS, TimeOfDay, WallClock};
 
 use crate::ids::Name;
