@@ -4,8 +4,8 @@
 //! in several queues. Running pods are dealt out at random and never overfill a node.
 
 use muster_core::delta::{
-    ClusterDelta, Constraints, GroupPhase, NodeFacts, ObjectRef, Ownership, PodFacts, PodPhase,
-    QosClass,
+    ClusterDelta, Constraints, GroupPhase, NodeDeviceFacts, NodeFacts, ObjectRef, Ownership,
+    PodFacts, PodPhase, QosClass,
 };
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::{Quantity, ResourceList};
@@ -244,6 +244,7 @@ pub fn node(index: usize) -> ClusterDelta {
         ]),
         capacity: [None; 2],
         images: Vec::new(),
+        devices: NodeDeviceFacts::default(),
     })
 }
 
@@ -303,6 +304,8 @@ impl Pod<'_> {
             preempts: None,
             cooldown_ms: 0,
             request: self.request.clone(),
+            devices: None,
+            shared_devices: Vec::new(),
             qos: QosClass::Burstable,
             constraints: Constraints::default(),
             claims: Vec::new(),

@@ -11,8 +11,8 @@ use crate::ids::{Name, ObjectKey};
 use crate::interpod::{InterPodRules, SelectorId, SelectorRegistry};
 use crate::resource::{Dim, ResourceVec};
 use crate::world::{
-    Asked, ClassId, GroupRuleId, Matcher, Reads, Request, Symbol, Symbols, ToleranceSet,
-    Unmeasured, VolumeNeeds, VolumeRules,
+    Asked, ClassId, DeviceAsk, GroupRuleId, Matcher, Reads, Request, ShareAsk, Symbol, Symbols,
+    ToleranceSet, Unmeasured, VolumeNeeds, VolumeRules,
 };
 
 /// What all tasks of a class have in common, compiled for matching.
@@ -20,7 +20,7 @@ use crate::world::{
 pub struct Class {
     /// Its number.
     pub id: ClassId,
-    /// What each of them asks for.
+    /// What each of them asks for, as queues count it.
     pub request: ResourceVec,
     /// The same with what each of them counts for on a node, as its tasks have it.
     pub(crate) asked: Request,
@@ -72,6 +72,8 @@ pub(crate) struct Asks {
     pub(crate) volumes: VolumeNeeds,
     /// The pods they belong together with and are spread from, as they say nothing of it themselves.
     pub(crate) default_spread: Option<SelectorId>,
+    /// What they ask of devices that is no whole one.
+    pub(crate) devices: Option<Box<DeviceAsk>>,
     /// Whose they are; none where nobody reads it.
     pub(crate) kin: Option<Kin>,
 }
@@ -154,6 +156,7 @@ impl Classes {
             unasked: constraints.unasked,
             unmeasured: self.unmeasured(request, constraints.limits),
             counted_by,
+            devices: origin.asks.devices.clone(),
         };
         self.list[id.0 as usize] = Some(Box::new(Class {
             id,
@@ -228,6 +231,18 @@ impl Classes {
             return class;
         }
         let asks = Asks { volumes, ..self.get(class).origin.asks.clone() };
+        self.intern(asks, interpod, symbols)
+    }
+
+    /// The class that differs from one only in how what it asks of devices is counted.
+    pub(crate) fn with_devices(
+        &mut self,
+        class: ClassId,
+        (request, devices): (ResourceVec, Option<Box<DeviceAsk>>),
+        interpod: &mut SelectorRegistry,
+        symbols: &mut Symbols,
+    ) -> ClassId {
+        let asks = Asks { request, devices, ..self.get(class).origin.asks.clone() };
         self.intern(asks, interpod, symbols)
     }
 
@@ -318,6 +333,21 @@ impl Classes {
 }
 
 impl Class {
+    /// What each of them takes of the lanes of a node.
+    pub(crate) fn room(&self) -> &ResourceVec {
+        self.asked.room()
+    }
+
+    /// The part of devices each of them asks for.
+    pub(crate) fn share(&self) -> Option<&ShareAsk> {
+        self.asked.share()
+    }
+
+    /// What each of them asks for, as limits of queues count it before it is known where it goes.
+    pub(crate) fn least(&self) -> &ResourceVec {
+        self.share().map_or(&self.request, |share| &share.least)
+    }
+
     /// Selectors of the tasks' own rules, sorted.
     pub(crate) fn own_selectors(&self) -> &[SelectorId] {
         &self.origin.own

@@ -7,6 +7,7 @@ mod requirement;
 mod node;
 mod load;
 mod past_use;
+mod device;
 mod pod;
 mod interpod;
 mod podgroup;
@@ -21,6 +22,7 @@ mod shard;
 use std::fmt;
 
 pub use budget::{BudgetFacts, Share};
+pub use device::{DevicePart, DeviceRequest, DeviceShare, Division, NodeDeviceFacts};
 pub use domain::{DomainFacts, DomainMember, TopologyFacts, TopologyLevel};
 pub use interpod::{
     Heed, HostPort, InterPodFacts, InterPodTerm, NamespaceFacts, PodSelector, Protocol,

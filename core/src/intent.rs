@@ -34,6 +34,18 @@ pub enum Intent {
         /// The pod that is to be bound.
         pod: ObjectKey,
     },
+    /// See to it that a pod has its parts of devices where it goes, and says which they are; comes before
+    /// the pod's bind.
+    FixDevices {
+        /// Which pod.
+        pod: ObjectKey,
+        /// The uid it must still have.
+        uid: Name,
+        /// The node it goes to.
+        node: Name,
+        /// What the devices it shares are called there.
+        devices: Box<[Name]>,
+    },
     /// Evict the pod.
     Evict {
         /// Which pod.

@@ -29,6 +29,8 @@ pub struct PodView {
     pub node: Option<Name>,
     /// Node held for it.
     pub nominated: Option<Name>,
+    /// Devices it shares on either: what they are called there.
+    pub devices: Vec<Name>,
     /// Its job.
     pub job: Option<ObjectKey>,
     /// Why it waits, if it does: its own reason, else its job's.

@@ -25,7 +25,8 @@ use crate::ranking::Rankings;
 use crate::report::{Census, JobView, PodView, QueueView};
 use crate::reservation::ReservationCounts;
 use crate::world::{
-    self, Images, Names, NodeGroups, Reads, Reservations, SetAside, Shards, UsageRecord,
+    self, DeviceFleet, Images, Names, NodeGroups, Reads, Reservations, SetAside, Shards,
+    UsageRecord,
 };
 
 /// A scheduler with all it knows.
@@ -81,6 +82,7 @@ impl Scheduler {
         world.insert_resource(Classes::new(reads));
         world.insert_resource(Images::new(reads));
         world.insert_resource(NodeGroups::new(policies.node_groups()));
+        world.resource_mut::<DeviceFleet>().order = policies.device_order();
         world.insert_resource(policies);
         world.insert_resource(names);
         world.insert_resource(Settings::new(config));

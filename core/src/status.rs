@@ -16,7 +16,7 @@ mod kai;
 
 pub use kai::{
     GangLack, GangWait, GroupPastReport, GroupTimes, NON_PREEMPTIBLE_OVER_QUOTA, OVER_LIMIT,
-    POD_SCHEDULING_ERRORS, QUEUE_DOES_NOT_EXIST, SaidIn, UNSCHEDULABLE,
+    POD_SCHEDULING_ERRORS, QUEUE_DOES_NOT_EXIST, SaidIn, UNSCHEDULABLE, WaitClass,
 };
 
 use crate::ids::Name;

@@ -7,8 +7,8 @@
 use std::borrow::Borrow;
 
 use crate::delta::{
-    ClusterDelta, Constraints, DomainFacts, DomainMember, GroupTree, LevelWish, NodeFacts,
-    NodeGroupFacts, Ownership, PodFacts, PodGroupFacts, PodPhase, PreemptionPolicy,
+    ClusterDelta, Constraints, DomainFacts, DomainMember, GroupTree, LevelWish, NodeDeviceFacts,
+    NodeFacts, NodeGroupFacts, Ownership, PodFacts, PodGroupFacts, PodPhase, PreemptionPolicy,
     PriorityClassFacts, QosClass, QueueFacts, SubGroupNode, TierRef, TopologyFacts, TopologyLevel,
     TopologyMode, TopologyWish, WholeWhen,
 };
@@ -77,6 +77,7 @@ pub fn node(name: &str) -> Built<NodeFacts> {
         allocatable: amounts([("pods", 110)]),
         capacity: [None; 2],
         images: Vec::new(),
+        devices: NodeDeviceFacts::default(),
     })
 }
 
@@ -113,6 +114,8 @@ pub fn pod(name: &str) -> Built<PodFacts> {
         preempts: None,
         cooldown_ms: 0,
         request: amounts([("pods", 1)]),
+        devices: None,
+        shared_devices: Vec::new(),
         qos: QosClass::Burstable,
         constraints: Constraints::default(),
         claims: Vec::new(),

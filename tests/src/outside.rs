@@ -125,6 +125,9 @@ impl Outside {
             Intent::Annotate { pod, uid, reservation } => {
                 self.change(&pod, &uid, |pod| pod.annotated = reservation)
             }
+            Intent::FixDevices { pod, uid, devices, .. } => {
+                self.change(&pod, &uid, |pod| pod.shared_devices = devices.into())
+            }
             // Claims, statuses of queues and conditions of pods are no part of this world.
             Intent::FixClaim { .. }
             | Intent::QueueStatus { .. }

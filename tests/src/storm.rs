@@ -212,6 +212,9 @@ impl Storm {
                 let event = ClusterDelta::from(facts.clone());
                 self.tell_now(event);
             }
+            Intent::FixDevices { pod, uid, devices, .. } => {
+                self.change(&pod, &uid, weather, |pod| pod.shared_devices = devices.into());
+            }
             Intent::GroupPast { group, report } => {
                 let Some(facts) = self.groups.get_mut(&group) else { return };
                 if let Some(tree) = &mut facts.tree {

@@ -24,7 +24,7 @@ pub use argument::{
 pub use cron::{CronTimes, InvalidCron};
 pub use dialect::Dialect;
 pub use usage_window::{UsageRecording, UsageSpan, UsageWindow};
-pub use view::{Hierarchy, Pool, View, WorkerLabels};
+pub use view::{DividingQueues, Pool, View, WorkerLabels};
 pub use wall_clock::{DAY_MS, TimeOfDay, WallClock};
 
 use crate::ids::Name;

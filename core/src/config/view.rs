@@ -15,7 +15,7 @@ pub struct View {
     /// Label of a pod without PodGroup that names its queue; none is the dialect's own.
     pub queue_label: Option<Name>,
     /// Which queues divide the cluster.
-    pub hierarchy: Hierarchy,
+    pub hierarchy: DividingQueues,
 }
 
 /// A pool of nodes with the queues and PodGroups that go with it.
@@ -49,7 +49,7 @@ pub struct WorkerLabels {
 
 /// Which of KAI's queues divide the cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Hierarchy {
+pub enum DividingQueues {
     /// All, level by level.
     #[default]
     Full,

@@ -1,11 +1,11 @@
 //! One cycle, a file a stage, in running order.
 //!
-//! `ingest` takes in what happened, `consult` tells plugins of the cycle that speak with others, `age` forgets loads that are too old, `expire` ends what has waited
-//! too long, `stale` gives up reservations that cannot be kept, `remember` weighs what queues used of late, `shares` divides the cluster among the
-//! queues, `overdue` marks who has waited too long, `hours` opens and closes zones of lent nodes, the
-//! configured actions decide,
-//! and `reflect` says how things stand. The `actions` line of the configuration
-//! builds the schedule; stages are data, not code.
+//! `ingest` takes in what happened, `consult` tells plugins of the cycle that speak with others, `age` forgets
+//! loads that are too old, `expire` ends what has waited too long, `stale` gives up reservations that cannot be
+//! kept, `remember` weighs what queues used of late, `shares` divides the cluster among the queues,
+//! `overdue` marks who has waited too long, `hours` opens and closes zones of lent nodes, the configured actions
+//! decide, and `reflect` says how things stand. The `actions` line of the configuration builds the schedule;
+//! stages are data, not code.
 
 pub(crate) mod ingest;
 mod consult;

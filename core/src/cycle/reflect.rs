@@ -45,7 +45,7 @@ pub(super) fn reflect(
     due.0 = due_at.into_iter().flatten().min();
     refused::join(&mut session);
     let gangs = groups::reflect(&mut session);
-    gangs::reflect(&mut session, gangs);
+    gangs::reflect(&mut session, &gangs);
     queues::reflect(&mut session, &mut told);
     shards::reflect(&mut session, &mut shards);
     session.rankings.end_cycle();

@@ -1,8 +1,8 @@
 //! Divides the cluster among the queues, before the actions ask what each may have.
 //!
-//! Runs through only when a queue, what queues use, want or used of late, or what nodes offer has changed since. A plugin
-//! may keep its division up to date from change to change; then only a queue that comes, goes or is
-//! changed makes it anew.
+//! Runs through only when a queue, what queues use, want or used of late, or what nodes offer has changed
+//! since. A plugin may keep its division up to date from change to change; then only a queue that comes,
+//! goes or is changed makes it anew.
 //!
 //! Reads: queues and their totals, what the nodes offer. Writes: due and limits of queues.
 

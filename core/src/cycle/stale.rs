@@ -71,7 +71,8 @@ fn all_overbooked(nodes: &NodeColumns<'_>) -> Vec<u32> {
     let hidden = |row: &u32| {
         let tails = &nodes.tails[*row as usize];
         let absent = !nodes.identities[*row as usize].present;
-        (absent || !tails.pipelined.is_empty()) && over(nodes, *row as usize)
+        let shared = !nodes.devices[*row as usize].shared().is_empty();
+        (absent || shared || !tails.pipelined.is_empty()) && over(nodes, *row as usize)
     };
     rows.extend((0..nodes.len() as u32).filter(hidden));
     rows
@@ -89,6 +90,7 @@ fn over(nodes: &NodeColumns<'_>, row: usize) -> bool {
     !nodes.identities[row].present
         || !nodes.pipelined[row].fits(&room)
         || !tails.pipelined.fits(&tail)
+        || nodes.devices[row].is_overbooked()
 }
 
 fn is_overbooked(cluster: &Cluster<'_, '_>, node: Entity) -> bool {

@@ -1,5 +1,6 @@
 //! Nodes.
 
+use super::NodeDeviceFacts;
 use crate::ids::Name;
 use crate::resource::ResourceList;
 
@@ -20,6 +21,8 @@ pub struct NodeFacts {
     pub capacity: [Option<i64>; 2],
     /// `status.images`: every name of an image with its size in bytes.
     pub images: Vec<(Name, i64)>,
+    /// What it says of its devices beside their number.
+    pub devices: NodeDeviceFacts,
 }
 
 /// A taint of a node.

@@ -1,6 +1,8 @@
 //! Pods, and where they may go.
 
-use super::{InterPodFacts, NodeTerm, PodClaim, PodOwner, PreemptionPolicy, TaintEffect};
+use super::{
+    DeviceRequest, InterPodFacts, NodeTerm, PodClaim, PodOwner, PreemptionPolicy, TaintEffect,
+};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceList;
 
@@ -62,7 +64,11 @@ pub struct PodFacts {
     pub cooldown_ms: i64,
     /// What it asks for in all, `pods: 1` included.
     pub request: ResourceList,
-    /// How firmly that is promised to it: its quality of service.
+    /// What it asks of devices that is no whole one.
+    pub devices: Option<DeviceRequest>,
+    /// What it calls the devices it shares, sorted, once it has its node.
+    pub shared_devices: Vec<Name>,
+    /// How firmly its request is promised to it: its quality of service.
     pub qos: QosClass,
     /// What the rules read of it besides the request.
     pub constraints: Constraints,

@@ -16,7 +16,7 @@ use crate::kernel::roi::{self, FREE, PARTS};
 use crate::place::Session;
 use crate::policy::{EvictPurpose, Point};
 use crate::resource::{Dim, Lanes, ResourceVec};
-use crate::world::JobReadOnlyItem;
+use crate::world::{JobReadOnlyItem, TaskReadOnlyItem};
 
 use super::action::{EvictAction, WholeBundles};
 use super::candidates::{Candidate, Occupant};
@@ -36,13 +36,50 @@ pub(super) struct Bundle {
     /// Priority of the job.
     pub(super) priority: i32,
     /// What it frees in the place.
-    pub(super) freed: ResourceVec,
+    freed: FreedRoom,
     /// What the job loses everywhere, in millionths of the need.
     pub(super) cost: i64,
     queue: Entity,
     lost: ResourceVec,
     rank: Rank,
     tasks: Range<usize>,
+}
+
+/// What tasks free when they leave.
+#[derive(Clone, Debug, Default)]
+struct FreedRoom {
+    /// What they ask for.
+    asked: ResourceVec,
+    /// The same where devices they share count as whole ones, if they share any: of such a device perhaps
+    /// all is freed, and perhaps nothing that others can use.
+    most: Option<Box<ResourceVec>>,
+}
+
+impl FreedRoom {
+    fn of(task: &TaskReadOnlyItem<'_, '_>) -> Self {
+        let shares = task.request.share().is_some();
+        let most = shares.then(|| Box::new(task.request.freed_at_most()));
+        Self { asked: task.whole_request(), most }
+    }
+
+    fn add(&mut self, other: &Self) {
+        if self.most.is_some() || other.most.is_some() {
+            let most = self.most.get_or_insert_with(|| Box::new(self.asked.clone()));
+            most.add(other.at_most());
+        }
+        self.asked.add(&other.asked);
+    }
+
+    fn at_most(&self) -> &ResourceVec {
+        self.most.as_deref().unwrap_or(&self.asked)
+    }
+}
+
+impl Bundle {
+    /// What it frees in the place at most.
+    pub(super) fn freed(&self) -> &ResourceVec {
+        self.freed.at_most()
+    }
 }
 
 /// The order in which bundles of one state and queue go.
@@ -207,10 +244,11 @@ impl Bundles {
         let first = self.list.len();
         let parts: Vec<GangTask> =
             here.iter().map(|occupant| GangTask::of(&session.cluster, occupant.task)).collect();
-        let mut core = ResourceVec::default();
+        let mut core = FreedRoom::default();
         let mut breaks = false;
         for (seat, (part, state)) in parts.iter().zip(split(&job, &parts)).enumerate() {
-            let freed = session.cluster.task(part.task).whole_request();
+            let freed = FreedRoom::of(&session.cluster.task(part.task));
+            let lost = freed.asked.clone();
             if state != Harm::Safe {
                 core.add(&freed);
                 breaks = true;
@@ -218,7 +256,7 @@ impl Bundles {
             if state != Harm::Whole {
                 let from = self.tasks.len();
                 self.tasks.push(part.task);
-                self.add(&job, (state, candidate.place, seat), freed.clone(), freed, from);
+                self.add(&job, (state, candidate.place, seat), freed, lost, from);
             }
         }
         let whole = by.action.whole != WholeBundles::Spared && !candidate.footprint.vetoed;
@@ -280,14 +318,15 @@ impl Bundles {
             .iter()
             .map(|occupant| GangTask::of(&session.cluster, occupant.task))
             .collect();
-        let request = |task: Entity| session.cluster.task(task).whole_request();
+        let room_of = |task: Entity| FreedRoom::of(&session.cluster.task(task));
         let first = self.list.len();
         if is_surplus(&job, &parts) {
             for (seat, part) in parts.iter().enumerate() {
                 let from = self.tasks.len();
                 self.tasks.push(part.task);
-                let freed = request(part.task);
-                self.add(&job, (Harm::Safe, place, seat), freed.clone(), freed, from);
+                let freed = room_of(part.task);
+                let lost = freed.asked.clone();
+                self.add(&job, (Harm::Safe, place, seat), freed, lost, from);
             }
         } else {
             let reached = |occupant: &&Occupant| {
@@ -297,9 +336,9 @@ impl Bundles {
             if !all || by.action.whole == WholeBundles::Spared || candidate.footprint.vetoed {
                 return;
             }
-            let mut freed = ResourceVec::default();
+            let mut freed = FreedRoom::default();
             for occupant in occupants.iter().filter(|occupant| (by.counts)(occupant.row)) {
-                freed.add(&request(occupant.task));
+                freed.add(&room_of(occupant.task));
             }
             let from = self.tasks.len();
             self.tasks.extend(parts.iter().map(|part| part.task));
@@ -313,7 +352,7 @@ impl Bundles {
         &mut self,
         job: &JobReadOnlyItem<'_, '_>,
         (state, place, seat): (Harm, usize, usize),
-        freed: ResourceVec,
+        freed: FreedRoom,
         lost: ResourceVec,
         from: usize,
     ) {
@@ -335,14 +374,14 @@ impl Bundles {
     fn price(&mut self, by: Valuation<'_>, which: Range<usize>) {
         let shortage = by.shortage.valued();
         let bundles = &mut self.list[which];
-        let local: Vec<Lanes> = bundles.iter().map(|bundle| bundle.freed.hot).collect();
+        let local: Vec<Lanes> = bundles.iter().map(|bundle| bundle.freed.asked.hot).collect();
         let global: Vec<Lanes> = bundles.iter().map(|bundle| bundle.lost.hot).collect();
         let (mut gains, mut costs) = (vec![0.0; local.len()], vec![0.0; local.len()]);
         roi::gain_and_cost(&shortage.hot, &local, &global, &mut gains, &mut costs);
         for ((bundle, gain), cost) in bundles.iter_mut().zip(&mut gains).zip(&mut costs) {
             for (dim, whole) in shortage.tail.iter().filter(|entry| entry.1 > 0) {
                 let part = |amount: i64| amount.max(0) as f64 / whole as f64;
-                *gain += part(bundle.freed.get(dim).min(whole));
+                *gain += part(bundle.freed.asked.get(dim).min(whole));
                 *cost += part(bundle.lost.get(dim));
             }
             bundle.cost = (*cost * PARTS as f64).round() as i64;

@@ -55,7 +55,8 @@ impl VictimsByNode {
             }
             let task = session.cluster.task(occupant.task);
             node_victims.tasks.push(occupant.task);
-            for (most, holds) in node_victims.most.0.iter_mut().zip(task.request.amounts.hot.0) {
+            let frees = task.request.freed_at_most();
+            for (most, holds) in node_victims.most.0.iter_mut().zip(frees.hot.0) {
                 *most = (*most).max(holds);
             }
             let priority = job_priority(session, occupant.task);

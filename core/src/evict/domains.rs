@@ -10,10 +10,11 @@ use bevy_ecs::entity::Entity;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use crate::class::Class;
 use crate::place::Session;
 use crate::policy::{Purpose, SearchSpace, Unit};
 use crate::resource::ResourceVec;
-use crate::world::NodeColumns;
+use crate::world::{FreeDevices, NodeColumns, WHOLE_DEVICE};
 
 use super::action::EvictAction;
 use super::bundles::{Bundle, Bundles, Valuation};
@@ -92,7 +93,7 @@ impl FreeableRoom {
         change: Change,
     ) {
         for occupant in occupants.iter().filter(|occupant| !self.barred[occupant.row as usize]) {
-            let request = session.cluster.task(occupant.task).whole_request();
+            let request = session.cluster.task(occupant.task).request.freed_at_most();
             change.apply(self.held.entry(occupant.row).or_default(), &request);
         }
     }
@@ -108,7 +109,8 @@ impl FreeableRoom {
             return 0;
         }
         let (_, room) = self.rooms(session.cluster.columns(), row);
-        slots_in(&session.classes.get(shortage.classes[0]).request, &room, shortage.missing)
+        let class = session.classes.get(shortage.classes[0]);
+        row_slots(class, session.cluster.columns(), row, &room, shortage.missing)
     }
 
     /// What is free on a row, and what would be if all candidates left.
@@ -138,21 +140,20 @@ impl FreeableRoom {
         rows: impl Iterator<Item = u32>,
     ) -> RoomBound {
         let nodes = session.cluster.columns();
-        let request = match shortage.classes.as_slice() {
-            [class] => Some(&session.classes.get(*class).request),
+        let class = match shortage.classes.as_slice() {
+            [class] => Some(session.classes.get(*class)),
             _ => None,
         };
         let (mut free, mut most, mut slots) = (ResourceVec::default(), ResourceVec::default(), 0);
         for row in rows.filter(|&row| self.is_open(row)) {
             let (now, then) = self.rooms(nodes, row);
             free.add(&now);
-            if let Some(request) = request {
-                slots += slots_in(request, &then, shortage.missing);
+            if let Some(class) = class {
+                slots += row_slots(class, nodes, row, &then, shortage.missing);
             }
             most.add(&then);
         }
-        let hopeful =
-            shortage.least.fits(&most) && (request.is_none() || slots >= shortage.missing);
+        let hopeful = shortage.least.fits(&most) && (class.is_none() || slots >= shortage.missing);
         RoomBound { free, slots, hopeful }
     }
 }
@@ -174,6 +175,23 @@ pub(super) fn slots_in(request: &ResourceVec, room: &ResourceVec, enough: usize)
     fits.unwrap_or(enough).min(enough)
 }
 
+/// Tasks of a class that fit into the room a row would have at most, counted no further than `enough`. A
+/// shared device that somebody leaves counts as if it were empty.
+fn row_slots(
+    class: &Class,
+    nodes: NodeColumns<'_>,
+    row: u32,
+    room: &ResourceVec,
+    enough: usize,
+) -> usize {
+    let slots = slots_in(class.room(), room, enough);
+    let Some(share) = class.share().filter(|_| slots > 0) else { return slots };
+    let whole = room.get(share.dim) / WHOLE_DEVICE;
+    let free = FreeDevices { now: whole, later: whole, idle: whole };
+    let parts = nodes.devices[row as usize].slots(share, free).later;
+    slots.min(usize::try_from(parts).unwrap_or(0))
+}
+
 /// What a place would cost if room on its nodes were all that counts: bundles are taken in order until
 /// enough tasks fit, then those that are not needed are given back, the last first.
 fn appraise(
@@ -184,10 +202,9 @@ fn appraise(
     domain: &SearchDomain,
 ) -> Price {
     let Some(&class) = shortage.classes.first() else { return Price::default() };
-    let request = &session.classes.get(class).request;
+    let (class, nodes) = (session.classes.get(class), session.cluster.columns());
     let mut slots =
-        RowSlots { request, enough: shortage.missing, rooms: HashMap::default(), count: 0 };
-    let nodes = session.cluster.columns();
+        RowSlots { class, nodes, enough: shortage.missing, rooms: HashMap::default(), count: 0 };
     let all = 0..nodes.len() as u32;
     let rows: &mut dyn Iterator<Item = u32> = match &domain.rows {
         Some(rows) => &mut rows.iter().copied(),
@@ -234,7 +251,8 @@ impl Change {
 
 /// How many requests fit, node by node.
 struct RowSlots<'a> {
-    request: &'a ResourceVec,
+    class: &'a Class,
+    nodes: NodeColumns<'a>,
     enough: usize,
     rooms: HashMap<u32, ResourceVec, FxBuildHasher>,
     count: usize,
@@ -243,9 +261,9 @@ struct RowSlots<'a> {
 impl RowSlots<'_> {
     fn add(&mut self, row: u32, amount: &ResourceVec, change: Change) {
         let room = self.rooms.entry(row).or_default();
-        self.count -= slots_in(self.request, room, self.enough);
+        self.count -= row_slots(self.class, self.nodes, row, room, self.enough);
         change.apply(room, amount);
-        self.count += slots_in(self.request, room, self.enough);
+        self.count += row_slots(self.class, self.nodes, row, room, self.enough);
     }
 
     fn take(
@@ -260,7 +278,7 @@ impl RowSlots<'_> {
             let item = session.cluster.task(task);
             let row = item.status().1.map(|node| session.cluster.node(node).place.row);
             if let Some(row) = row.filter(|&row| freeable.is_open(row) && domain.holds(row)) {
-                self.add(row, &item.whole_request(), change);
+                self.add(row, &item.request.freed_at_most(), change);
             }
         }
     }

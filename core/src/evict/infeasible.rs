@@ -179,7 +179,7 @@ impl Proof {
             return false;
         }
         let Some(changed) = session.cluster.log.since(self.mark) else { return false };
-        let request = &session.classes.get(shortage.classes[0]).request;
+        let request = session.classes.get(shortage.classes[0]).room();
         let nodes = session.cluster.columns();
         let mut changed = changed.to_vec();
         changed.sort_unstable();

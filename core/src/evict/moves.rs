@@ -92,7 +92,9 @@ fn place_tasks_of(
     victims: &[Entity],
     rows: Rows<'_>,
 ) {
-    let mut open = victims.to_vec();
+    // No part of a device is held for a pod that is to come.
+    let whole = |task: &Entity| session.cluster.task(*task).request.share().is_none();
+    let mut open: Vec<Entity> = victims.iter().copied().filter(whole).collect();
     while !open.is_empty() {
         let start = statement.checkpoint();
         let mut pending = PendingTasks::of_victims(session, job, &open);

@@ -8,9 +8,8 @@ use bevy_ecs::entity::Entity;
 use crate::delta::PreemptionPolicy;
 use crate::place::{Rows, Session, place_one_task};
 use crate::policy::{EvictPurpose, Evictor};
-use crate::resource::ResourceVec;
 use crate::statement::{Checkpoint, Statement};
-use crate::world::TaskStatus;
+use crate::world::{Request, TaskStatus};
 
 use super::action::EvictAction;
 use super::by_node::{VictimsByNode, job_priority};
@@ -42,7 +41,7 @@ pub(super) fn make_room(
         return None;
     }
     // Nodes by what they cost at least; what one costs in fact is found out when its turn comes.
-    let request = session.cluster.task(task).whole_request();
+    let request = session.cluster.task(task).request.clone();
     let nodes = session.cluster.columns();
     let in_reach = |row: u32| rows.is_none_or(|rows| rows.binary_search(&row).is_ok());
     let with_victims = victims_by_node
@@ -51,7 +50,7 @@ pub(super) fn make_room(
         .filter(|&(&row, node_victims)| !node_victims.tasks.is_empty() && in_reach(row));
     let mut heap: BinaryHeap<Reverse<NodeOffer>> = with_victims
         .map(|(&row, node_victims)| {
-            let price = node_victims.at_least(&request, &nodes.future(row as usize));
+            let price = node_victims.at_least(request.room(), &nodes.future(row as usize));
             Reverse(NodeOffer {
                 price,
                 ordinal: nodes.places[row as usize].ordinal,
@@ -92,7 +91,7 @@ struct NodeOffer {
 fn make_offer(
     session: &Session<'_, '_>,
     (evictor, entitlement): (&Evictor, Entitlement),
-    request: &ResourceVec,
+    request: &Request,
     row: u32,
     tasks: &[Entity],
 ) -> Option<((i32, usize), Vec<Entity>)> {
@@ -110,7 +109,7 @@ fn make_offer(
         }
         EvictPurpose::Reclaim => {
             let mut named = session.policies.reclaimable(&session.cluster, evictor, &tasks);
-            let mut fairness = Fairness::new(session, evictor, request, entitlement);
+            let mut fairness = Fairness::new(session, evictor, &request.amounts, entitlement);
             named.retain(|&task| fairness.take(task));
             named
         }
@@ -118,13 +117,13 @@ fn make_offer(
     let mut room = session.cluster.columns().future(row as usize);
     let mut price = (i32::MIN, 0);
     for &task in &tasks {
-        if request.fits(&room) {
+        if request.room().fits(&room) {
             break;
         }
         price = (price.0.max(job_priority(session, task)), price.1 + 1);
-        room.add(&session.cluster.task(task).whole_request());
+        room.add(&session.cluster.task(task).request.freed_at_most());
     }
-    (!tasks.is_empty() && request.fits(&room)).then_some((price, tasks))
+    (!tasks.is_empty() && request.room().fits(&room)).then_some((price, tasks))
 }
 
 /// Evicts on one node until the task fits, then spares whom it does not need.

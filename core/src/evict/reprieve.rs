@@ -175,10 +175,10 @@ fn still_good(
     let kept = |row: u32| {
         let room = session.cluster.columns().future(row as usize);
         back.iter().all(|&task| {
-            let holds = session.cluster.task(task).whole_request();
+            let holds = session.cluster.task(task).request.freed_at_most();
             row_of(session, task) != Some(row)
                 || holds.iter().all(|(dim, amount)| amount <= 0 || room.get(dim) >= 0)
-        })
+        }) && !session.cluster.columns().devices[row as usize].is_overbooked()
     };
     rows.iter().all(|&row| kept(row))
         && placed.iter().all(|&(row, class, _)| {
@@ -207,7 +207,7 @@ fn queue_agrees(
         }
         let job = session.cluster.task(task).membership.job;
         let agreed = job.is_none_or(|job| {
-            let request = &session.classes.get(class).request;
+            let request = session.classes.get(class).least();
             let (cluster, names) = (&session.cluster, &session.names.0);
             session.policies.allocatable(cluster, names, &cluster.job(job), request).is_ok()
         });

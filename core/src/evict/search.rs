@@ -79,7 +79,7 @@ impl VictimSearch<'_> {
         let mut taken: Vec<TakenBundle> = Vec::new();
         let mut room = self.domain.free.clone();
         let (mut next, mut step, mut short) = (0, 1, 0);
-        let freed = |at: usize| &self.bundles().bundle(offered[at]).freed;
+        let freed = |at: usize| self.bundles().bundle(offered[at]).freed();
         loop {
             if self.shortage.least.fits(&room) && self.place(session, statement) {
                 break;
@@ -98,7 +98,7 @@ impl VictimSearch<'_> {
             }
             step *= 2;
             for one in self.take(session, statement, &offered[from..next]) {
-                room.add(&self.bundle(&one).freed);
+                room.add(self.bundle(&one).freed());
                 taken.push(one);
             }
         }
@@ -227,7 +227,7 @@ impl VictimSearch<'_> {
     pub(super) fn room<'t>(&self, taken: impl Iterator<Item = &'t TakenBundle>) -> ResourceVec {
         let mut room = self.domain.free.clone();
         for one in taken {
-            room.add(&self.bundle(one).freed);
+            room.add(self.bundle(one).freed());
         }
         room
     }

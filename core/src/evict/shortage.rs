@@ -20,7 +20,7 @@ pub(super) struct Shortage {
     pub(super) missing: usize,
     /// What the tasks next in line ask for together: what victims are valued by.
     pub(super) sum: ResourceVec,
-    /// The least any choice of its tasks asks for together: with less it cannot be placed.
+    /// The least any choice of its tasks takes of the lanes of nodes: with less it cannot be placed.
     pub(super) least: ResourceVec,
     /// Classes of its open tasks, each once, in the order they are placed in.
     pub(super) classes: Vec<ClassId>,
@@ -39,11 +39,13 @@ impl Shortage {
         let of_sets = item.progress(&COVERED).map_or(0, |progress| progress.of(None).lacks);
         let open: Vec<Entity> = pending.open_tasks().collect();
         let missing = item.spec.min_available.saturating_sub(has).max(of_sets).max(1) as usize;
-        let requests: Vec<ResourceVec> =
-            open.iter().map(|&task| session.cluster.task(task).whole_request()).collect();
-        let mut sum = ResourceVec::default();
+        let rooms: Vec<ResourceVec> =
+            open.iter().map(|&task| session.cluster.task(task).request.room().clone()).collect();
+        let (mut sum, mut room) = (ResourceVec::default(), ResourceVec::default());
         for task in first_tasks(session, job, open.iter().copied(), missing) {
-            sum.add(&session.cluster.task(task).request.amounts);
+            let task = session.cluster.task(task);
+            sum.add(&task.request.amounts);
+            room.add(task.request.room());
         }
         let mut classes = Vec::new();
         for &task in &open {
@@ -52,7 +54,7 @@ impl Shortage {
                 classes.push(class);
             }
         }
-        let least = if classes.len() == 1 { sum.clone() } else { least_of(&requests, missing) };
+        let least = if classes.len() == 1 { room } else { least_of(&rooms, missing) };
         let evictor = Evictor { job, task: None, purpose: action.purpose };
         Self { evictor, first: open.first().copied(), missing, sum, least, classes }
     }

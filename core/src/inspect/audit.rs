@@ -42,7 +42,7 @@ fn compare(
     }
     check_budgets(&cluster, &mut faults);
     let mut offered = ResourceVec::default();
-    cluster.nodes.iter().for_each(|node| offered.add(&room(&node).allocatable));
+    cluster.nodes.iter().for_each(|node| offered.add(&super::devices::offer(&cluster, &node)));
     check(&mut faults, "cluster", &"capacity", cluster.capacity(), &offered);
     let mut taken = ResourceVec::default();
     for room in rooms.values() {
@@ -83,6 +83,7 @@ fn compare(
         check(&mut faults, "queue", &queue.identity.name, queue.usage(), &want);
     }
     super::volumes::compare(&cluster, &mut faults);
+    super::devices::compare(&cluster, &mut faults);
     faults
 }
 
@@ -340,7 +341,9 @@ fn node_rooms(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, DomainTotals> {
             room.pipelined.add(&request(&task));
         }
         let (status, Some(node)) = task.status() else { continue };
-        let (Some(room), request) = (rooms.get_mut(&node), request(&task)) else { continue };
+        let (Some(room), request) = (rooms.get_mut(&node), task.request.room().clone()) else {
+            continue;
+        };
         match status {
             TaskStatus::Pipelined => room.pipelined.add(&request),
             TaskStatus::Succeeded | TaskStatus::Failed | TaskStatus::Pending => {}
@@ -353,6 +356,7 @@ fn node_rooms(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, DomainTotals> {
             room.releasing.add(&request);
         }
     }
+    super::devices::add_to_rooms(cluster, &mut rooms);
     for room in rooms.values_mut() {
         room.debt = node_debt(&room.idle.hot, &room.releasing.hot, &room.pipelined.hot);
     }

@@ -47,7 +47,8 @@ fn describe(
             .map(|entry| (symbols.text(entry.driver), (entry.limit, entry.counts)))
             .collect();
         lines.push(format!(
-            "node {name} {present} #{rank} {room:?} {tenants} {interpod:?} {attached:?} {load:?}"
+            "node {name} {present} #{rank} {room:?} {tenants} {interpod:?} {attached:?} {load:?} {:?}",
+            node.devices().shared(),
         ));
     }
     lines.extend(cluster.tasks.iter().map(|task| writer.task(&task)));
@@ -105,7 +106,7 @@ impl Writer<'_, '_, '_> {
             job.as_ref().map(|job| &job.counts().roles[usize::from(task.membership.role)].name);
         let default_spread = self.classes.get(task.membership.class).default_spread();
         format!(
-            "task {} {} {status:?} on {:?} to {:?} of {:?} {role:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            "task {} {} {status:?} on {:?} to {:?} of {:?} {role:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
             task.identity.key,
             task.identity.uid,
             self.node(node),
@@ -117,6 +118,7 @@ impl Writer<'_, '_, '_> {
             task.request.unasked,
             task.cold.volumes.trouble,
             self.cluster.claims_to_fix(&task.cold.volumes),
+            task.cold.devices,
             default_spread
                 .and_then(|default_spread| self.interpod.describe_selector(default_spread)),
         )

@@ -3,6 +3,7 @@
 
 mod view;
 mod audit;
+mod devices;
 mod volumes;
 mod fingerprint;
 

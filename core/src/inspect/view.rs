@@ -62,6 +62,7 @@ fn view_pods(
                 message,
                 nominated: node.clone().filter(|_| held),
                 node: node.filter(|_| !held).or(seen_on),
+                devices: task.cold.devices.clone(),
                 job: job.map(|job| job.identity.key.object().clone()),
                 reservation,
             }

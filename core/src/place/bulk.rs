@@ -81,6 +81,7 @@ impl EqualTasks {
         // Less than nothing is no request.
         let plain = class.group_rule.is_none()
             && class.volumes.is_none()
+            && class.asked.devices.is_none()
             && class.request.iter().all(|(_, amount)| amount > 0);
         if !plain || needed < LEAST {
             return None;

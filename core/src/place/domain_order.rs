@@ -18,7 +18,7 @@ use crate::class::Class;
 use crate::kernel::slots::{Slots, count, slots};
 use crate::policy::{Unit, UnitAsks};
 use crate::resource::{Dim, Lanes};
-use crate::world::{ClassId, JobReadOnlyItem, NodeColumns, READY, TaskStatus};
+use crate::world::{ClassId, DeviceSlots, JobReadOnlyItem, NodeColumns, READY, TaskStatus};
 
 /// Tasks of one class that wait for a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl DomainNeed {
         self.fewest = fewest.min(all);
         for want in &mut self.wants {
             want.least = fewest.saturating_sub(all - want.tasks).min(want.tasks);
-            let request = &session.classes.get(want.class).request.hot;
+            let request = &session.classes.get(want.class).room().hot;
             let least = request.0.map(|ask| ask.max(0).saturating_mul(i64::from(want.least)));
             for (sum, least) in self.least.0.iter_mut().zip(least) {
                 *sum = sum.saturating_add(least);
@@ -229,7 +229,7 @@ pub(super) fn room_for(
 }
 
 fn row_slots(class: &Class, nodes: &NodeColumns<'_>, row: usize) -> Slots {
-    let request = &class.request;
+    let request = class.room();
     let (idle, releasing, pipelined) =
         (&nodes.idle[row], &nodes.releasing[row], &nodes.pipelined[row]);
     let mut all = slots(&request.hot, idle, releasing, pipelined);
@@ -238,6 +238,12 @@ fn row_slots(class: &Class, nodes: &NodeColumns<'_>, row: usize) -> Slots {
         let idle = tails.idle.get(dim);
         let later = count(idle + tails.releasing.get(dim) - tails.pipelined.get(dim), ask);
         all = all.min(Slots { now: later.min(count(idle, ask)), later });
+    }
+    if let Some(share) = class.share() {
+        let free = nodes.free_devices(row, share.dim);
+        let DeviceSlots { now, later } = nodes.devices[row].slots(share, free);
+        let [now, later] = [now, later].map(|slots| u32::try_from(slots).unwrap_or(u32::MAX));
+        all = all.min(Slots { now, later });
     }
     all
 }

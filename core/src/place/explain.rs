@@ -11,11 +11,12 @@ use super::Session;
 use super::pending::{PendingTasks, TaskSet};
 use crate::config::FitErrors;
 use crate::delta::GroupTree;
+use crate::kernel::fit::Fit;
 use crate::place::{Bounds, Reach, Shortfall, place_job};
 use crate::resource::{Dim, ResourceVec};
 use crate::statement::{Checkpoint, Statement};
 use crate::verdict::{Reason, Verdict};
-use crate::world::{ClassId, Exclusion, Obstacle, TaskStatus};
+use crate::world::{ClassId, Exclusion, Obstacle, ShareAsk, TaskStatus, WHOLE_DEVICE};
 
 /// Nodes named in a message.
 const NODES_NAMED: usize = 3;
@@ -33,8 +34,9 @@ pub(crate) fn waiting(session: &Session<'_, '_>, job: Entity) -> Option<Verdict>
         let task = session.cluster.task(task);
         let (TaskStatus::Pipelined, Some(node)) = task.status() else { continue };
         let node = session.cluster.node(node);
-        let asks = &task.request.amounts;
-        if !asks.hot.fits(node.idle()) || !asks.tail.fits(&node.tails().idle) {
+        let asks = task.request.room();
+        let waits = !asks.hot.fits(node.idle()) || !asks.tail.fits(&node.tails().idle);
+        if waits || task.request.share().is_some() && node.devices().leaves() {
             let leaving = Dim::PODS.lane().map_or(0, |lane| node.releasing().0[lane]);
             nodes.insert(node.place.ordinal, (&node.identity.name, leaving));
         }
@@ -303,15 +305,20 @@ fn slots_when_empty(session: &mut Session<'_, '_>, class: ClassId, enough: u32) 
         .filter(|(_, exclusion)| exclusion.later == Obstacle::None)
         .map(|(row, _)| row)
         .collect();
-    let request = &session.classes.get(class).request;
-    let nodes = session.cluster.columns();
+    let class = session.classes.get(class);
+    let (request, nodes) = (class.room(), session.cluster.columns());
     let mut slots = 0;
     for row in open {
         let offer =
             ResourceVec { hot: nodes.allocatable[row], tail: nodes.tails[row].allocatable.clone() };
         let fit = request.iter().filter(|&(_, ask)| ask > 0);
         let fit = fit.map(|(dim, ask)| (offer.get(dim) / ask).max(0) as u64).min();
-        slots += fit.unwrap_or(u64::from(enough));
+        let fit = fit.unwrap_or(u64::from(enough));
+        let shares = class.share().map(|share| {
+            let whole = offer.get(share.dim) / WHOLE_DEVICE;
+            nodes.devices[row].slots_when_empty(share, whole).unsigned_abs()
+        });
+        slots += shares.map_or(fit, |shares| shares.min(fit));
         if slots >= u64::from(enough) {
             break;
         }
@@ -328,7 +335,10 @@ fn offered_nowhere(session: &mut Session<'_, '_>, class: ClassId) -> String {
         Some(lane) => nodes.allocatable[row].0[lane],
         None => nodes.tails[row].allocatable.get(dim),
     };
-    let asked = session.classes.get(class).request.iter().filter(|&(_, ask)| ask > 0);
+    let class = session.classes.get(class);
+    // Of a device that is shared nodes must have whole ones; instances are named by themselves.
+    let shared = class.share().map(|share| (share.dim, WHOLE_DEVICE));
+    let asked = class.room().iter().filter(|&(_, ask)| ask > 0).chain(shared);
     let mut nowhere: Vec<&str> = asked
         .filter(|&(dim, _)| (0..nodes.len()).all(|row| !open[row] || offers(row, dim) <= 0))
         .map(|(dim, _)| &**session.names.0.name(dim))
@@ -350,14 +360,18 @@ fn short_dims(session: &mut Session<'_, '_>, class: ClassId) -> String {
     if !open.contains(&true) {
         return format!("{NONE_LEFT}: {}", tally_bars(session.ranking(class).exclusions()).text);
     }
-    let request = &session.classes.get(class).request;
+    let (request, share) = (session.classes.get(class).room(), session.classes.get(class).share());
     let nodes = session.cluster.columns();
     let mut short: Vec<(Dim, u32)> = Vec::new();
     for row in (0..nodes.len()).filter(|&row| open[row]) {
         let lacks = |&(dim, ask): &(Dim, i64)| ask > 0 && nodes.future_idle(row, dim) < ask;
-        let Some((dim, _)) = request.iter().find(lacks) else {
-            continue;
+        let lane = request.iter().find(lacks);
+        let device = || {
+            let free = |share: &ShareAsk| nodes.free_devices(row, share.dim);
+            let full = |share: &&ShareAsk| nodes.devices[row].fit(share, free(share)) == Fit::None;
+            share.filter(full).map(|share| share.dim)
         };
+        let Some(dim) = lane.map(|(dim, _)| dim).or_else(device) else { continue };
         match short.iter_mut().find(|entry| entry.0 == dim) {
             Some(entry) => entry.1 += 1,
             None => short.push((dim, 1)),

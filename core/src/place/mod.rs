@@ -13,6 +13,7 @@ mod reach;
 mod job;
 mod tree;
 mod domain_order;
+mod device_limits;
 mod tasks;
 mod fill_order;
 mod bulk;

@@ -3,6 +3,7 @@
 use bevy_ecs::entity::Entity;
 
 use super::bulk::BulkPlacer;
+use super::device_limits::affordable_rows;
 use super::fill_order::FillOrder;
 use super::left_by_victims::LeftByVictims;
 use super::pending::PendingPart;
@@ -160,11 +161,16 @@ fn place_task(
         &session.cluster,
         &session.names.0,
         &session.cluster.job(job),
-        &session.classes.get(class).request,
+        session.classes.get(class).least(),
     );
     if let Err(objection) = allowed {
         return Placement::Refused(objection);
     }
+    let affordable = match affordable_rows(session, job, class, rows) {
+        Ok(affordable) => affordable,
+        Err(objection) => return Placement::Refused(objection),
+    };
+    let rows = affordable.as_deref().or(rows);
     session.ranking(class);
     let ranking = session.rankings.latest(class).expect("it was brought up to date just now");
     // Who fits again where it is stays there.
@@ -189,7 +195,7 @@ fn place_beside_victims(
     let class = session.cluster.task(task).membership.class;
     let left = LeftByVictims::of(session, statement);
     let item = session.cluster.job(job);
-    let asked = left.with(session, item.spec.queue, &session.classes.get(class).request);
+    let asked = left.with(session, item.spec.queue, session.classes.get(class).least());
     let names = &session.names.0;
     if session.policies.allocatable(&session.cluster, names, &item, &asked).is_err() {
         return Placement::Forbearing;
@@ -254,8 +260,9 @@ fn redeem_reservation(
     }
     let room = session.cluster.node(node);
     if exclusion.now != Obstacle::None
-        || !request.amounts.hot.fits(room.idle())
-        || !request.amounts.tail.fits(&room.tails().idle)
+        || !request.room().hot.fits(room.idle())
+        || !request.room().tail.fits(&room.tails().idle)
+        || session.cluster.device_fit(node, &request) != Fit::Idle
     {
         statement.rollback(&mut session.cluster, start);
         return Some(Placement::Kept);

@@ -21,7 +21,7 @@ use crate::interpod::{InterPodFilters, InterPodScores};
 use crate::resource::{Limits, ResourceNames, ResourceVec};
 use crate::verdict::Verdict;
 use crate::world::{
-    Cluster, DomainTotals, Exclusion, JobReadOnlyItem, QueueReadOnlyItem, QueueUse,
+    Cluster, DeviceOrder, DomainTotals, Exclusion, JobReadOnlyItem, QueueReadOnlyItem, QueueUse,
     TaskReadOnlyItem,
 };
 
@@ -76,6 +76,13 @@ pub trait LentZonesPlugin: Plugin {
     /// Which zones there are, whether each is open at that time, and until when that holds. A zone is
     /// what the label `volcano.sh/revocable-zone` of a node names.
     fn lent_zones(&self, now: TimeMs) -> LentZones;
+}
+
+/// Says which device of a node a part of one goes to. Plugins that say the opposite of each other cancel
+/// out.
+pub trait DeviceOrderPlugin: Plugin {
+    /// Fuller or emptier ones first.
+    fn device_order(&self) -> DeviceOrder;
 }
 
 /// Scores nodes for a class of tasks. Scores of all plugins add up.

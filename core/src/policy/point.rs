@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use super::asked::PluginsAsked;
 use super::extension::{
-    AllocatablePlugin, ApportionPlugin, CyclePlugin, DeadlinePlugin, DomainPullPlugin,
-    DomainScorePlugin, FilterPlugin, GangVictimsPlugin, InnerDomainsPlugin, JobEnqueueablePlugin,
-    JobEnqueuedPlugin, JobOrderPlugin, JobPipelinedPlugin, JobReadyPlugin, JobScorePlugin,
-    JobStarvingPlugin, JobValidPlugin, LentZonesPlugin, MinRuntimePlugin, OverusedPlugin,
-    PlacementPlugin, PreemptablePlugin, PreemptivePlugin, QueueOrderPlugin, ReclaimablePlugin,
-    ScorePlugin, SearchSpacePlugin, SubGroupOrderPlugin, TaskOrderPlugin, UnifiedEvictablePlugin,
-    VictimGuardPlugin, VictimQueueOrderPlugin, VictimTasksPlugin,
+    AllocatablePlugin, ApportionPlugin, CyclePlugin, DeadlinePlugin, DeviceOrderPlugin,
+    DomainPullPlugin, DomainScorePlugin, FilterPlugin, GangVictimsPlugin, InnerDomainsPlugin,
+    JobEnqueueablePlugin, JobEnqueuedPlugin, JobOrderPlugin, JobPipelinedPlugin, JobReadyPlugin,
+    JobScorePlugin, JobStarvingPlugin, JobValidPlugin, LentZonesPlugin, MinRuntimePlugin,
+    OverusedPlugin, PlacementPlugin, PreemptablePlugin, PreemptivePlugin, QueueOrderPlugin,
+    ReclaimablePlugin, ScorePlugin, SearchSpacePlugin, SubGroupOrderPlugin, TaskOrderPlugin,
+    UnifiedEvictablePlugin, VictimGuardPlugin, VictimQueueOrderPlugin, VictimTasksPlugin,
 };
 use crate::config::Gate;
 
@@ -44,6 +44,8 @@ macro_rules! __with_points {
             Filter: FilterPlugin, filter, Some(Gate::Predicate);
             /// Which zones of lent nodes are open?
             LentZones: LentZonesPlugin, lent_zones, None;
+            /// Which device of a node does a part of one go to?
+            DeviceOrder: DeviceOrderPlugin, device_order, None;
             /// Which job of a queue is served next.
             JobOrder: JobOrderPlugin, job_order, Some(Gate::JobOrder);
             /// Which task of a job is placed next.

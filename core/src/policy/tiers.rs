@@ -14,9 +14,9 @@ use bevy_ecs::prelude::Resource;
 use super::asked::PluginsAsked;
 use super::point::Lists;
 use super::{
-    AdmissionContext, Admittance, Arrangement, Claims, KeptDivision, LentZones, Pairing, Plugin,
-    Point, Portion, Purpose, QueueTable, SchedulerConfig, ScoreScale, SearchSpace, Unit, UnitAsks,
-    Vote, upwards,
+    AdmissionContext, Admittance, Arrangement, Claims, DeviceOrderPlugin, KeptDivision, LentZones,
+    Pairing, Plugin, Point, Portion, Purpose, QueueTable, SchedulerConfig, ScoreScale, SearchSpace,
+    Unit, UnitAsks, Vote, upwards,
 };
 use crate::class::Class;
 use crate::config::Gates;
@@ -25,8 +25,8 @@ use crate::interpod::{InterPodFilters, InterPodScores};
 use crate::resource::{ResourceNames, ResourceVec};
 use crate::verdict::Verdict;
 use crate::world::{
-    Cluster, DomainTotals, Exclusion, Inheritance, JobReadOnlyItem, NodeFlags, Obstacle,
-    QueueReadOnlyItem, Reads, TaskReadOnlyItem,
+    Cluster, DeviceOrder, DomainTotals, Exclusion, Inheritance, JobReadOnlyItem, NodeFlags,
+    Obstacle, QueueReadOnlyItem, Reads, TaskReadOnlyItem,
 };
 
 /// Every plugin in force, at the points it takes part in.
@@ -427,6 +427,12 @@ impl Policies {
     /// Zones of lent nodes: the first plugin that has any to say counts; `None` where nobody does.
     pub fn lent_zones(&self, now: TimeMs) -> Option<LentZones> {
         self.at.lent_zones.iter().next().map(|policy| policy.lent_zones(now))
+    }
+
+    /// Which device of a node a part of one goes to.
+    pub fn device_order(&self) -> DeviceOrder {
+        let orders = self.at.device_order.iter().map(DeviceOrderPlugin::device_order);
+        orders.fold(DeviceOrder::default(), DeviceOrder::and)
     }
 
     /// Search space: the first answer counts; none is the whole cluster.

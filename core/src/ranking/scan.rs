@@ -150,7 +150,7 @@ const RUN_ROWS: usize = 128;
 
 /// How the request of a class fits each row.
 fn grade(pairing: &Pairing<'_>, grades: &mut [Fit]) {
-    let (request, nodes) = (&pairing.class.request, &pairing.nodes);
+    let (request, nodes) = (pairing.class.room(), &pairing.nodes);
     if pairing.flags.any(NodeFlags::MOVING) {
         fit::grade(&request.hot, nodes.idle, nodes.releasing, nodes.pipelined, grades);
     } else {
@@ -159,6 +159,12 @@ fn grade(pairing: &Pairing<'_>, grades: &mut [Fit]) {
     if !request.tail.is_empty() {
         for (grade, tails) in grades.iter_mut().zip(nodes.tails) {
             *grade = (*grade).min(grade_tail(&request.tail, tails));
+        }
+    }
+    if let Some(share) = pairing.class.share() {
+        let rows = grades.iter_mut().zip(nodes.devices).enumerate();
+        for (row, (grade, devices)) in rows.filter(|(_, (grade, _))| **grade != Fit::None) {
+            *grade = (*grade).min(devices.fit(share, nodes.free_devices(row, share.dim)));
         }
     }
 }

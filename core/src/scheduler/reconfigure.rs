@@ -16,8 +16,8 @@ use crate::place::Settings;
 use crate::policy::{Policies, SchedulerConfig};
 use crate::ranking::Rankings;
 use crate::world::{
-    ActiveJobs, JobOverdue, Names, QueueDeserved, QueueIdentity, QueuePast, QueueTerms, Shards,
-    ToldUse, UsageRecord,
+    ActiveJobs, DeviceFleet, JobOverdue, Names, QueueDeserved, QueueIdentity, QueuePast,
+    QueueTerms, Shards, ToldUse, UsageRecord,
 };
 
 /// The rules of the new configuration read what the scheduler has not kept.
@@ -50,6 +50,7 @@ impl Scheduler {
         let spreads = |policies: &Policies| policies.interpod().1.spread != 0;
         let (spread, spreads) = (spreads(world.resource::<Policies>()), spreads(&policies));
         let node_groups = policies.node_groups();
+        world.resource_mut::<DeviceFleet>().order = policies.device_order();
         world.insert_resource(policies);
         world.insert_resource(Rankings::default());
         world.insert_resource(InfeasibleCache::default());

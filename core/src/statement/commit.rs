@@ -254,6 +254,11 @@ fn announce(
                 let (pod, node) = (pod.clone(), node.clone());
                 outcome.intents.push(Intent::FixClaim { claim, volume, node, pod });
             }
+            if !task.cold.devices.is_empty() {
+                let devices = task.cold.devices.as_slice().into();
+                let (pod, uid, node) = (pod.clone(), uid.clone(), node.clone());
+                outcome.intents.push(Intent::FixDevices { pod, uid, node, devices });
+            }
             outcome.intents.push(Intent::Bind { pod, uid, node, ruling });
         }
         DecisionOp::Evict => outcome.intents.push(Intent::Evict { pod, uid, ruling }),

@@ -14,7 +14,9 @@ use crate::policy::{Point, Policies};
 use crate::reservation::Release;
 use crate::resource::ResourceVec;
 use crate::verdict::Verdict;
-use crate::world::{Assumption, BulkKey, BulkPlace, Cluster, LastTransaction, Pick, TaskStatus};
+use crate::world::{
+    Assumption, BulkKey, BulkPlace, Cluster, Holdings, LastTransaction, TaskStatus,
+};
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -34,8 +36,8 @@ struct LoggedOp {
     before: Option<Assumption>,
     after: Option<Assumption>,
     why: Why,
-    /// Volumes it held before.
-    picks: Vec<Pick>,
+    /// Volumes and devices it held before.
+    holdings: Holdings,
 }
 
 /// How a decision about the task is reported.
@@ -212,7 +214,7 @@ impl Statement {
     pub fn rollback(&mut self, cluster: &mut Cluster<'_, '_>, to: Checkpoint) {
         while self.log.len() > to.0 {
             let Some(entry) = self.log.pop() else { return };
-            cluster.restore(entry.task, entry.before, &entry.picks);
+            cluster.restore(entry.task, entry.before, &entry.holdings);
         }
     }
 
@@ -285,7 +287,7 @@ impl Statement {
             before: None,
             after: Some(Assumption::Allocated(node)),
             why: Why::Placed,
-            picks: Vec::new(),
+            holdings: Holdings::default(),
         }));
     }
 
@@ -297,10 +299,10 @@ impl Statement {
         why: Why,
     ) {
         self.evicts |= matches!(why, Why::Evicted(_));
-        let picks = cluster.picks(task);
+        let holdings = cluster.holdings(task);
         let before = cluster.assume(task, after);
         if before != after {
-            self.log.push(LoggedOp { task, before, after, why, picks });
+            self.log.push(LoggedOp { task, before, after, why, holdings });
         }
     }
 }

@@ -11,9 +11,10 @@ use super::{Checkpoint, Grounds, Plan, Statement};
 use crate::config::Arguments;
 use crate::delta::{
     AccessModes, BindingMode, BudgetFacts, ClaimFacts, ClaimOrigin, ClaimState, ClusterDelta,
-    CsiNodeFacts, DomainMember, GroupLimits, GroupPhase, Heed, HostPort, InterPodFacts,
-    InterPodTerm, NodeGroupFacts, NodeTerm, Operator, PodClaim, PodSelector, Protocol, Requirement,
-    SelectorPart, Share, Spread, StorageClassFacts, Unmet, VolumeFacts, VolumeMode, VolumeState,
+    CsiNodeFacts, DevicePart, DeviceRequest, DeviceShare, DomainMember, GroupLimits, GroupPhase,
+    Heed, HostPort, InterPodFacts, InterPodTerm, NodeGroupFacts, NodeTerm, Operator, PodClaim,
+    PodSelector, Protocol, Requirement, SelectorPart, Share, Spread, StorageClassFacts, Unmet,
+    VolumeFacts, VolumeMode, VolumeState,
 };
 use crate::ids::{Name, TimeMs};
 use crate::intent::{CycleOutcome, DecisionOp};
@@ -27,6 +28,7 @@ use crate::world::{BulkKey, BulkNodes, BulkPlace, Cluster, TaskStatus};
 /// More names than lanes, so that the tail moves too.
 fn offer() -> ResourceList {
     let mut pairs = vec![("cpu", 8), ("memory", 64), ("pods", 10), ("ephemeral-storage", 9)];
+    pairs.push(("nvidia.com/gpu", 2));
     pairs.extend(["a/1", "a/2", "a/3", "a/4", "a/5", "a/6", "a/7"].map(|name| (name, 8)));
     amounts(pairs)
 }
@@ -39,8 +41,25 @@ fn pod(group: &str, index: usize, node: Option<&str>) -> ClusterDelta {
         pod.constraints.unasked = [0, 200 << 20];
         pod.claims = claims(group, index);
         pod.labels = vec![("app".into(), group.into())];
+        pod.devices = devices(group, index);
+        if node.is_some() && pod.devices.is_some() {
+            pod.shared_devices = vec!["shared".into()];
+        }
     });
     pod.into()
+}
+
+/// Two that run share a device of one node; of those that wait one of each job asks for a part of a device,
+/// of two devices, or for memory of one.
+fn devices(group: &str, index: usize) -> Option<DeviceRequest> {
+    let (devices, part) = match (group, index) {
+        ("a", 1 | 3) => (1, DevicePart::Milli(500)),
+        ("b", 1) => (1, DevicePart::Memory(400)),
+        ("b", 3) => (2, DevicePart::Milli(300)),
+        ("c", 3) => (1, DevicePart::Memory(600)),
+        _ => return None,
+    };
+    Some(DeviceRequest::Share(DeviceShare { devices, part }))
 }
 
 /// Requirement on one label.
@@ -202,7 +221,11 @@ pub(crate) fn world() -> World {
             testing::node(&name).label("host", &name).label("rack", &format!("r{}", index % 2));
         let node = node.label("volcano.sh/nodegroup-name", &format!("g{}", index % 2));
         let node = node.label("zone", &format!("z{}", index / 3));
-        scheduler.feed([node.with(|node| node.allocatable = offer()).into()]);
+        let node = node.with(|node| {
+            node.allocatable = offer();
+            node.devices.memory = Some(1000);
+        });
+        scheduler.feed([node.into()]);
     }
     let node = |index: usize| DomainMember::Node(format!("n{index}").as_str().into());
     scheduler.feed([

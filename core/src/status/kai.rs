@@ -1,8 +1,7 @@
 //! What the scheduler writes into a PodGroup of KAI's: the times of its past, and why it waits.
 //!
 //! KAI's reasons are fewer than our codes; the code stands in the message, as with Volcano's conditions.
-//! Two reports of why a group waits are *alike* when all but their messages agree: within that the message
-//! stays as it was first written.
+//! Within one class, and in one node pool, the message stays as it was first written.
 
 use crate::ids::{Name, TimeMs};
 use crate::verdict::Reason;
@@ -61,19 +60,26 @@ impl GangLack {
 /// The reason of whoever finds no place.
 pub const UNSCHEDULABLE: &str = "Unschedulable";
 
-/// Why a PodGroup waits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GangWait {
+/// What tells why one PodGroup waits from why another does, numbers aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitClass {
     /// What it waits for.
     pub lack: GangLack,
     /// Where that is said.
     pub said: SaidIn,
-    /// The node pool it waits in.
-    pub pool: Name,
     /// KAI's reason.
     pub reason: &'static str,
     /// Stable code of ours.
     pub code: Reason,
+}
+
+/// Why a PodGroup waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GangWait {
+    /// The kind of reason.
+    pub class: WaitClass,
+    /// The node pool it waits in.
+    pub pool: Name,
     /// The same as a sentence.
     pub message: String,
 }
@@ -90,12 +96,6 @@ pub const QUEUE_DOES_NOT_EXIST: &str = "QueueDoesNotExist";
 impl GangWait {
     /// Code and sentence.
     pub fn text(&self) -> String {
-        format!("{}: {}", self.code.as_str(), self.message)
-    }
-
-    /// Do both say the same, numbers in the message aside?
-    pub fn is_like(&self, other: &Self) -> bool {
-        let class = |wait: &Self| (wait.lack, wait.said, wait.reason, wait.code);
-        class(self) == class(other) && self.pool == other.pool
+        format!("{}: {}", self.class.code.as_str(), self.message)
     }
 }

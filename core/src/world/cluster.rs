@@ -7,6 +7,7 @@ use bevy_ecs::system::SystemParam;
 use super::active_jobs::ActiveJobs;
 use super::budget::Budgets;
 use super::cluster_facts::Images;
+use super::device::DeviceFleet;
 use super::domain::{DomainIndex, DomainTotals};
 use super::domain_tree::DomainView;
 use super::groups::NodeGroups;
@@ -25,9 +26,9 @@ use crate::resource::ResourceVec;
 
 /// The cluster as one parameter of a system.
 ///
-/// Its methods are spread over five files by what they move: reading and looking up here, every total
-/// in `ledger` and `ledger/bulk`, records of held room in `reservation`, volumes in `volume/hold`. A
-/// shared reference is what plugins get: they read everything and write nothing.
+/// Its methods are spread over six files by what they move: reading and looking up here, every total
+/// in `ledger`, `ledger/bulk` and `ledger/devices`, records of held room in `reservation`, volumes in
+/// `volume/hold`. A shared reference is what plugins get: they read everything and write nothing.
 #[derive(SystemParam)]
 pub struct Cluster<'w, 's> {
     pub(super) entities: &'w Entities,
@@ -45,6 +46,7 @@ pub struct Cluster<'w, 's> {
     pub(crate) lending: ResMut<'w, Lending>,
     pub(crate) images: ResMut<'w, Images>,
     pub(crate) volumes: ResMut<'w, Volumes>,
+    pub(crate) fleet: ResMut<'w, DeviceFleet>,
     pub(crate) budgets: ResMut<'w, Budgets>,
     pub(crate) reservations: ResMut<'w, Reservations>,
     pub(crate) loads: ResMut<'w, NodeLoads>,

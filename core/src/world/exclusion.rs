@@ -45,6 +45,10 @@ pub enum Obstacle {
     LentLater,
     /// The node is lent to others than the task.
     Lent,
+    /// Its devices are divided, or not, against what the task asks for.
+    DeviceKind,
+    /// A pod is there with instances of devices that nobody can count.
+    LooseInstances,
     /// What is idle there is kept for tasks that ask for scarce resources.
     Proportional,
     /// More of its cpu is in use than is allowed.
@@ -63,7 +67,7 @@ pub enum Obstacle {
 
 impl Obstacle {
     /// Every obstacle a node that exists may have, in the order they are reported.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::OtherShard,
         Self::Unschedulable,
         Self::NodeAffinity,
@@ -81,6 +85,8 @@ impl Obstacle {
         Self::NodeGroupLimit,
         Self::LentLater,
         Self::Lent,
+        Self::DeviceKind,
+        Self::LooseInstances,
         Self::Proportional,
         Self::CpuLoad,
         Self::MemoryLoad,
@@ -101,6 +107,7 @@ impl Obstacle {
                 | Self::Taint
                 | Self::VolumeZone
                 | Self::NodeGroup
+                | Self::DeviceKind
                 | Self::CpuLoad
                 | Self::MemoryLoad
                 | Self::LentLater
@@ -132,6 +139,8 @@ impl Obstacle {
             Self::NodeGroupLimit => "in a node group of which its queue has enough",
             Self::LentLater => "lent, but not at this hour",
             Self::Lent => "lent to pods that say they may lose them again",
+            Self::DeviceKind => "whose GPUs are not divided as it needs them",
+            Self::LooseInstances => "with a pod that names its GPU instances in an annotation",
             Self::Proportional => "kept for pods that ask for scarce resources",
             Self::CpuLoad => "whose cpu load is too high",
             Self::MemoryLoad => "whose memory load is too high",

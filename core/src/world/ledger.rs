@@ -5,9 +5,11 @@
 //! in.
 
 mod bulk;
+mod devices;
 mod domains;
 
 pub(crate) use bulk::{BulkKey, BulkNodes, BulkPlace};
+pub(crate) use devices::Holdings;
 pub(crate) use domains::place_domains;
 
 use std::sync::Arc;
@@ -17,6 +19,7 @@ use bevy_ecs::prelude::{EntityWorldMut, Query};
 
 use super::budget::{BudgetCounts, Guards};
 use super::cluster::Cluster;
+use super::device::DeviceUse;
 use super::domain::node_debt;
 use super::job::{JobAllocated, JobCounts, Role};
 use super::job_charge::charge;
@@ -24,8 +27,9 @@ use super::queue::QueueUse;
 use super::rows::{NodeItem, Queue, TaskItem};
 use super::symbol::Symbol;
 use super::task::{Assumed, Assumption, Request, TaskStatus};
-use super::volume::{Choice, Pick, UseCounts, VolumeRules};
+use super::volume::{Choice, UseCounts, VolumeRules};
 use crate::delta::GroupPhase;
+use crate::ids::Name;
 use crate::resource::{Lanes, ResourceVec, Tail};
 use crate::world::{CountedBy, PodCounts, Stay, Unmeasured};
 
@@ -86,6 +90,13 @@ impl Flow {
                 Self::Out => pod_counts.remove(count_id, stay),
             }
         }
+    }
+
+    fn device(self, total: &mut DeviceUse, part: DeviceUse) {
+        *total = match self {
+            Self::In => total.and(part),
+            Self::Out => total.without(part),
+        };
     }
 
     fn amount(self, total: &mut u32, amount: u32) {
@@ -156,6 +167,8 @@ struct Contribution {
     stuck: bool,
     request: Request,
     volumes: Option<Arc<VolumeRules>>,
+    /// Devices it shares.
+    devices: Vec<Name>,
     guards: Guards,
     /// What it uses is in what was measured of its node.
     measured: bool,
@@ -177,6 +190,7 @@ impl Contribution {
             measured: task.timing.measured,
             request: task.request.clone(),
             volumes: task.cold.volumes.rules.clone(),
+            devices: task.cold.devices.clone(),
             guards: task.cold.guards.clone(),
             guarded: BudgetCounts::of(task.status().0, task.assumed.0),
         }
@@ -219,19 +233,24 @@ impl Cluster<'_, '_> {
         task: Entity,
         assumption: Option<Assumption>,
     ) -> Option<Assumption> {
-        self.assume_with(task, assumption, Choice::Best)
+        self.assume_with(task, assumption, None)
     }
 
-    /// Puts back what was assumed of a task, with the very volumes it held.
-    pub(crate) fn restore(&mut self, task: Entity, assumption: Option<Assumption>, picks: &[Pick]) {
-        self.assume_with(task, assumption, Choice::Former(picks));
+    /// Puts back what was assumed of a task, with the very volumes and devices it held.
+    pub(crate) fn restore(
+        &mut self,
+        task: Entity,
+        assumption: Option<Assumption>,
+        former: &Holdings,
+    ) {
+        self.assume_with(task, assumption, Some(former));
     }
 
     fn assume_with(
         &mut self,
         task: Entity,
         assumption: Option<Assumption>,
-        choice: Choice<'_>,
+        former: Option<&Holdings>,
     ) -> Option<Assumption> {
         let Ok(mut item) = self.tasks.get_mut(task) else { return None };
         let before = item.assumed.0;
@@ -243,7 +262,7 @@ impl Cluster<'_, '_> {
         let status = item.status().0;
         let guarded = BudgetCounts::of(status, item.assumed.0);
         let (home, heir_home) = (item.home(), item.heir_home());
-        let new = Contribution { status, home, heir_home, guarded, ..old.clone() };
+        let mut new = Contribution { status, home, heir_home, guarded, ..old.clone() };
         let moved = item.cold.volumes.has_wishes() && old.home != new.home;
         if old.status.is_allocated() && new.status.is_allocated() && old.home == new.home {
             // A place that becomes a bind: nothing but the counts of its job moves.
@@ -253,9 +272,12 @@ impl Cluster<'_, '_> {
             return before;
         }
         self.post(&old, Flow::Out);
+        if new.request.share().is_some() {
+            self.move_devices(task, &old, &mut new, former);
+        }
         self.post(&new, Flow::In);
         if moved {
-            self.repick(task, choice);
+            self.repick(task, former.map_or(Choice::Best, Holdings::volumes));
         }
         self.settle(new.job);
         before
@@ -312,16 +334,20 @@ impl Cluster<'_, '_> {
         let Ok(mut node) = self.nodes.get_mut(node) else { return };
         flow.count(&mut node.tenants.0);
         let Some(charge) = charge else { return };
-        let request = &contribution.request.amounts;
+        let request = contribution.request.room();
         let before = debt_of(&node);
         charge_node(&mut node, charge, request, flow);
+        let shift = devices::post_devices(&mut node, contribution, charge, flow);
         let debts = (before, debt_of(&node));
         if charge != Charge::Held {
             flow.vector(&mut self.used.0, request);
             if contribution.job.is_none() {
-                flow.vector(&mut self.capacity.by_others, request);
+                flow.vector(&mut self.capacity.by_others, &contribution.request.amounts);
             }
             flow.pair(&mut node.unasked.0, contribution.request.unasked);
+        }
+        if let Some(shift) = shift {
+            shift.post_used(&mut self.used.0);
         }
         let unmeasured = &contribution.request.unmeasured;
         if charge == Charge::Used && !contribution.measured && *unmeasured != Unmeasured::NONE {
@@ -352,6 +378,9 @@ impl Cluster<'_, '_> {
             }
             if charge == Charge::Leaving {
                 flow.vector(&mut totals.releasing, request);
+            }
+            if let Some(shift) = shift {
+                shift.post(totals);
             }
             replace(&mut totals.debt, debts);
         }

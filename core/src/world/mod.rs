@@ -13,6 +13,7 @@ mod pod_counts;
 mod label_index;
 mod selector;
 mod shards;
+mod device;
 mod node;
 mod node_flags;
 mod load;
@@ -55,6 +56,11 @@ pub use cluster::Cluster;
 pub(crate) use cluster::totals_of;
 pub use cluster_facts::{ClusterFacts, Images};
 pub use cold::{Cold, Empty};
+pub(crate) use device::WHOLE as WHOLE_DEVICE;
+pub use device::{
+    DeviceAsk, DeviceFleet, DeviceOrder, DeviceSlots, DeviceUse, FreeDevices, NodeDevices,
+    ShareAsk, SharedDevice,
+};
 pub use domain::{DomainIndex, DomainSpec, DomainSpot, DomainTotals, node_debt};
 pub use domain_tree::{DomainTree, DomainView};
 pub use exclusion::{Exclusion, Obstacle};
@@ -70,7 +76,7 @@ pub use job_charge::{JobCharge, lacking};
 pub use job_tree::{Progress, TreeProgress, TreeSpare};
 pub(crate) use label_index::{LabelIndex, has_labels, label_value};
 pub(crate) use ledger::{
-    BulkKey, BulkNodes, BulkPlace, clear_usage, holds_of_group, place_domains,
+    BulkKey, BulkNodes, BulkPlace, Holdings, clear_usage, holds_of_group, place_domains,
 };
 pub use lending::Lending;
 pub use levels::{LevelTree, LevelValues, TreeLevel};
@@ -128,6 +134,7 @@ pub(crate) fn init(world: &mut World) {
     world.init_resource::<ChangeLog>();
     world.init_resource::<ActiveJobs>();
     world.init_resource::<Volumes>();
+    world.init_resource::<DeviceFleet>();
     world.init_resource::<Budgets>();
     world.init_resource::<PodSets>();
     world.init_resource::<SetAside>();

@@ -4,6 +4,7 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Component, EntityRef, Resource};
 use bytemuck::TransparentWrapper;
 
+use super::device::{FreeDevices, NodeDevices, WHOLE};
 use super::load::NodeLoad;
 use super::node_flags::NodeFlags;
 use super::rows::{NodeContiguousItem, NodeReadOnlyContiguousItem};
@@ -154,6 +155,7 @@ pub struct NodeColumns<'a> {
     pub unasked: &'a [[i64; 2]],
     pub pod_counts: &'a [PodCounts],
     pub attachments: &'a [Attachments],
+    pub devices: &'a [NodeDevices],
     pub loads: &'a [NodeLoad],
 }
 
@@ -174,6 +176,7 @@ impl<'a> NodeColumns<'a> {
         unasked: &[],
         pod_counts: &[],
         attachments: &[],
+        devices: &[],
         loads: &[],
     };
 
@@ -191,6 +194,18 @@ impl<'a> NodeColumns<'a> {
             |lane| [self.idle, self.releasing, self.pipelined].map(|column| column[row].0[lane]),
         );
         idle + releasing - pipelined
+    }
+
+    /// Whole devices of a row that a task that is not there yet could share.
+    pub(crate) fn free_devices(&self, row: usize, dim: Dim) -> FreeDevices {
+        let tails = &self.tails[row];
+        let parts = |dim: Dim| match dim.lane() {
+            Some(lane) => {
+                [self.idle, self.releasing, self.pipelined].map(|column| column[row].0[lane])
+            }
+            None => [&tails.idle, &tails.releasing, &tails.pipelined].map(|tail| tail.get(dim)),
+        };
+        free_devices(parts(dim), parts(Dim::PODS))
     }
 
     /// What a row has free or will have free, less what is held on it; may be below zero.
@@ -222,6 +237,7 @@ impl<'a> NodeColumns<'a> {
             unasked: Unasked::peel_slice(table.unasked),
             pod_counts: table.pod_counts,
             attachments: table.attachments,
+            devices: table.devices,
             loads: table.load,
         }
     }
@@ -243,6 +259,7 @@ impl<'a> NodeColumns<'a> {
             unasked: Unasked::peel_slice(&table.unasked),
             pod_counts: &table.pod_counts,
             attachments: &table.attachments,
+            devices: &table.devices,
             loads: &table.load,
         }
     }
@@ -275,9 +292,21 @@ impl<'a> NodeColumns<'a> {
             unasked: &self.unasked[range.clone()],
             pod_counts: &self.pod_counts[range.clone()],
             attachments: &self.attachments[range.clone()],
+            devices: &self.devices[range.clone()],
             loads: &self.loads[range],
         }
     }
+}
+
+/// Whole devices that could be shared, of what is idle, leaving and held of them and of slots for pods.
+/// Whoever holds a device for those that share it takes a slot, too.
+pub(super) fn free_devices(devices: [i64; 3], slots: [i64; 3]) -> FreeDevices {
+    let [whole, slots] = [devices, slots].map(|[idle, releasing, pipelined]| {
+        let later = idle + releasing - pipelined;
+        [idle.min(later), later]
+    });
+    let at = |when: usize| (whole[when].max(0) / WHOLE).min((slots[when] - 1).max(0));
+    FreeDevices { now: at(0), later: at(1), idle: devices[0].max(0) / WHOLE }
 }
 
 /// What all present nodes offer together, and what pods of other schedulers take of it.

@@ -6,6 +6,7 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::query::QueryData;
 
 use super::cold::Cold;
+use super::device::NodeDevices;
 use super::domain::{DomainSpec, DomainSpot, DomainTotals};
 use super::index::JobKey;
 use super::job::{
@@ -54,6 +55,7 @@ pub struct Node {
     pub domains: &'static mut DomainPath,
     pub(super) pod_counts: &'static mut PodCounts,
     pub(super) attachments: &'static mut Attachments,
+    pub(super) devices: &'static mut NodeDevices,
     pub(crate) load: &'static mut NodeLoad,
 }
 
@@ -71,7 +73,8 @@ impl Node {
             Unasked::default(),
         );
         let place = (NodePlace::default(), Tenants::default(), DomainPath::default());
-        let on_it = (PodCounts::default(), Attachments::default(), NodeLoad::default());
+        let devices = NodeDevices::default();
+        let on_it = (PodCounts::default(), Attachments::default(), NodeLoad::default(), devices);
         (identity, NodeRules::default(), NodeFlags::ABSENT, on_it, room, place)
     }
 }
@@ -156,6 +159,11 @@ impl<'w> NodeReadOnlyItem<'w, '_> {
     /// Its volumes by driver.
     pub fn attachments(&self) -> &'w Attachments {
         self.attachments
+    }
+
+    /// Its devices, as far as they are shared or divided.
+    pub fn devices(&self) -> &'w NodeDevices {
+        self.devices
     }
 }
 

@@ -11,7 +11,8 @@ use crate::delta::{Ownership, PodPhase, PreemptionPolicy, QosClass};
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::resource::ResourceVec;
 use crate::verdict::Reason;
-use crate::world::{ClassId, CountedBy, Unmeasured};
+use crate::world::device::WHOLE;
+use crate::world::{ClassId, CountedBy, DeviceAsk, ShareAsk, Unmeasured};
 
 /// Where a task stands. The order is Volcano's and indexes the counts of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -217,6 +218,32 @@ pub struct Asked {
     pub unmeasured: Unmeasured,
     /// What other pods count it by.
     pub counted_by: CountedBy,
+    /// What it asks of devices that is no whole one; `None` for most.
+    pub devices: Option<Box<DeviceAsk>>,
+}
+
+impl Asked {
+    /// What it takes of the lanes of a node, devices that it shares aside.
+    pub fn room(&self) -> &ResourceVec {
+        self.devices.as_ref().and_then(|ask| ask.room()).unwrap_or(&self.amounts)
+    }
+
+    /// The part of devices it asks for.
+    pub fn share(&self) -> Option<&ShareAsk> {
+        match self.devices.as_deref() {
+            Some(DeviceAsk::Share(share)) => Some(share),
+            _ => None,
+        }
+    }
+
+    /// The most it could free on its node when it leaves: of a device it shares that may be all.
+    pub(crate) fn freed_at_most(&self) -> ResourceVec {
+        let mut room = self.room().clone();
+        if let Some(share) = self.share() {
+            room.set(share.dim, WHOLE * i64::from(share.share.devices));
+        }
+        room
+    }
 }
 
 impl From<Asked> for Request {

@@ -8,6 +8,7 @@ use super::reservation::{Mirror, Nomination, Said};
 use super::task::{LastTransaction, ReportedWait};
 use super::volume::TaskVolumes;
 use crate::delta::PodOwner;
+use crate::ids::Name;
 use crate::world::Say;
 
 /// What few tasks have at a time.
@@ -25,6 +26,8 @@ pub struct TaskCold {
     pub last: LastTransaction,
     /// Its claims.
     pub volumes: TaskVolumes,
+    /// Devices it shares, or holds a part of: what they are called on its node.
+    pub devices: Vec<Name>,
     /// Budgets that guard it.
     pub guards: Guards,
     /// The controller that made its pod, while it waits.
@@ -49,19 +52,22 @@ impl Empty for TaskCold {
             rules: None,
             picks: Vec::new(),
         },
+        devices: Vec::new(),
         guards: Guards(Vec::new()),
         owner: None,
         moved: OptionTime::NONE,
     };
 
     fn is_nothing(&self) -> bool {
-        let Self { nomination, said, mirror, told, last, volumes, guards, owner, moved } = self;
+        let Self { nomination, said, mirror, told, last, volumes, devices, guards, owner, moved } =
+            self;
         *nomination == Nomination::default()
             && *said == Said::default()
             && *mirror == Mirror::default()
             && *told == ReportedWait::default()
             && *last == LastTransaction::default()
             && volumes.is_nothing()
+            && devices.is_empty()
             && guards.0.is_empty()
             && owner.is_none()
             && moved.get().is_none()

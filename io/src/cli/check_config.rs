@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use muster_core::config::{
-    ActionConfig, ArgumentSpec, ArgumentValue, Arguments, Dialect, EvictionMode, FitErrors, Gate,
-    Gates, Hierarchy, Persistence, PipelineConfig, Pool, Sharding, ShardingMode, Tuning,
+    ActionConfig, ArgumentSpec, ArgumentValue, Arguments, Dialect, DividingQueues, EvictionMode,
+    FitErrors, Gate, Gates, Persistence, PipelineConfig, Pool, Sharding, ShardingMode, Tuning,
     UsageRecording, View, WorkerLabels, argument,
 };
 use muster_core::policy::{PluginConfig, Registry, SchedulerConfig, Support};
@@ -227,7 +227,7 @@ fn write_view(view: &View, out: &mut dyn Write) -> io::Result<()> {
     if let Some(label) = queue_label {
         lines.push(("queue of a pod", format!("its label {label}"), false));
     }
-    if *hierarchy == Hierarchy::Flat {
+    if *hierarchy == DividingQueues::Flat {
         lines.push(("queues", "KAI's that have a parent, side by side".to_owned(), false));
     }
     if lines.is_empty() {

@@ -92,20 +92,6 @@ fn topology_wish(object: &Object) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Says so if the cluster has objects that the scheduler does not see.
-fn unseen(scenario: &Scenario, config: &SchedulerConfig) -> Option<String> {
-    let rule = OwnerRule::simulation().seeing(config.view.clone());
-    let mut unseen = scenario.objects.iter().filter(|object| !rule.sees(object));
-    let first = unseen.next()?;
-    let (kind, key) = (first.kind(), first.key());
-    Some(format!(
-        "{} of the objects are not seen, because they are not ours by their labels or their place in \
-         the tree of queues; the first is {kind} {}",
-        unseen.count() + 1,
-        kind.title(&key)
-    ))
-}
-
 /// Says so if the configuration names somebody who knows the load of nodes or what queues used of late: in a
 /// simulation objects say that, and of use where a record is kept the record.
 pub(super) fn unused_sources(parsed: &Parsed, scenario: &Scenario) -> Vec<String> {
@@ -125,6 +111,20 @@ pub(super) fn unused_sources(parsed: &Parsed, scenario: &Scenario) -> Vec<String
         "QueueUsage objects have no effect: with clientType record past use is what the record says",
     );
     [load, usage, recorded].into_iter().flatten().map(str::to_owned).collect()
+}
+
+/// Says so if the cluster has objects that the scheduler does not see.
+fn unseen(scenario: &Scenario, config: &SchedulerConfig) -> Option<String> {
+    let rule = OwnerRule::simulation().seeing(config.view.clone());
+    let mut unseen = scenario.objects.iter().filter(|object| !rule.sees(object));
+    let first = unseen.next()?;
+    let (kind, key) = (first.kind(), first.key());
+    Some(format!(
+        "{} of the objects are not seen, because they are not ours by their labels or their place in \
+         the tree of queues; the first is {kind} {}",
+        unseen.count() + 1,
+        kind.title(&key)
+    ))
 }
 
 /// Runs the command.

@@ -170,17 +170,26 @@ fn object_kind(root: &Node) -> Option<(Place, &str)> {
     Some((kind.key_at, name))
 }
 
+/// What a file says.
+struct Read {
+    config: SchedulerConfig,
+    load_source: Option<LoadSource>,
+    usage_source: Option<UsageSource>,
+    /// Parameters of the process that the text has.
+    params: Params,
+}
+
 fn read_shard(reader: &mut Reader<'_>, root: &Node) -> Read {
     let shard::Resolved { actions, plugins, params, usage } = shard::read(reader, root);
-    let (usage_source, usage_record) = UsageDb::parts(usage);
+    let (usage_source, usage_record) = UsageDb::split(usage);
     let config = SchedulerConfig {
         actions,
         tiers: kai::one_tier(reader.registry, Some(plugins)),
         tuning: Tuning::default(),
         pipeline: of_dialect(PipelineConfig::default(), Dialect::Kai),
         sharding: None,
-        view: View::default(),
         usage_record,
+        view: View::default(),
         clock: Clock::default(),
         dialect: Dialect::Kai,
     };
@@ -191,14 +200,6 @@ fn read_shard(reader: &mut Reader<'_>, root: &Node) -> Read {
 fn of_dialect(pipeline: PipelineConfig, dialect: Dialect) -> PipelineConfig {
     let stuck_after_ms = (dialect == Dialect::Kai).then_some(kai::STUCK_AFTER_MS);
     PipelineConfig { stuck_after_ms, ..pipeline }
-}
-
-/// What a file says.
-struct Read {
-    config: SchedulerConfig,
-    load_source: Option<LoadSource>,
-    usage_source: Option<UsageSource>,
-    params: Params,
 }
 
 fn read_document(reader: &mut Reader<'_>, root: &Node) -> Read {
@@ -229,7 +230,7 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> Read {
         kai::read_depths(reader, node, field, &mut configured);
     }
     let usage = find("usageDBConfig").and_then(|(node, field)| usage_db::read(reader, node, field));
-    let (usage_source, usage_record) = UsageDb::parts(usage);
+    let (usage_source, usage_record) = UsageDb::split(usage);
     let mut specs = Vec::new();
     if let Some((node, field)) = find("actions") {
         specs = actions::read_line(reader, node, field);
@@ -258,16 +259,15 @@ fn read_document(reader: &mut Reader<'_>, root: &Node) -> Read {
             kai::one_tier(reader.registry, given)
         }
     };
-    let (view, clock) = (View::default(), Clock::default());
     let config = SchedulerConfig {
         actions,
         tiers,
         tuning,
         pipeline,
         sharding,
-        view,
         usage_record,
-        clock,
+        view: View::default(),
+        clock: Clock::default(),
         dialect,
     };
     Read { config, load_source, usage_source, params }

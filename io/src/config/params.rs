@@ -190,24 +190,28 @@ pub const PARAMS: &[Param] = &[
     idle(
         "mig-worker-node-label-key",
         Takes::LabelKey,
-        "no pod gets an instance of a divided GPU in this version",
+        "nodes with divided GPUs are known by the default label or by their instances",
     ),
-    idle("gpu-sharing-mode", Takes::Text, "no pod gets a part of a GPU in this version"),
+    idle("gpu-sharing-mode", Takes::Text, "parts of GPUs are given in simulations only"),
     idle(
         "resource-reservation-app-label",
         Takes::Text,
-        "pods that hold GPUs for others count as any other pod",
+        "pods that hold GPUs for others are known by the default label",
     ),
     idle(
         "namespace",
         Takes::Text,
         "nothing of Muster's is in a namespace but the lease: --leader-elect-resource-namespace",
     ),
-    idle("metrics-namespace", Takes::Text, "the names of all metrics begin with muster_"),
+    idle(
+        "metrics-namespace",
+        Takes::Text,
+        "the names of metrics begin with muster_, and with kai_ those that are KAI's",
+    ),
     idle(
         "enable-workload-eviction-metrics",
         Takes::Switch,
-        "muster_evictions_decided is always counted",
+        "kai_pod_group_evicted_pods is always counted",
     ),
     idle(
         "num-of-status-recording-workers",

@@ -133,12 +133,13 @@ fn refuse_others(
     }
 }
 
-/// The parameter that `partitionLabelValue` is.
+/// The parameter that `partitionLabelValue` is, and it always is: a shard is one of those that divide the
+/// cluster.
 fn pool(reader: &mut Reader<'_>, given: Option<(&Node, &'static str)>, field: Field<'_>) -> Params {
     let mut params = Params::default();
-    let (Some((node, name)), Some(param)) = (given, params::param(params::POOL_VALUE)) else {
-        return params;
-    };
+    let Some(param) = params::param(params::POOL_VALUE) else { return params };
+    let empty = Node { value: Value::Text(String::new()), ..Node::default() };
+    let (node, name) = given.unwrap_or((&empty, "partitionLabelValue"));
     let here = Field::Key(&field, name);
     let Some(text) = reader.text(node, here) else { return params };
     if let Err(expected) = params.give(param, text) {

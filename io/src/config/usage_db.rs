@@ -11,7 +11,7 @@ use http::Uri;
 use muster_core::config::{UsageRecording, UsageSpan, UsageWindow};
 use muster_core::policy::SchedulerConfig;
 
-use self::params::Params;
+use self::params::UsageParams;
 use super::error::Problem;
 use super::nearest;
 use super::reader::{Field, Reader};
@@ -36,9 +36,9 @@ pub(super) enum UsageDb {
 }
 
 impl UsageDb {
-    /// Who is to be asked, and what is to be written down, if any of the two is.
-    pub(super) fn parts(given: Option<Self>) -> (Option<UsageSource>, Option<UsageRecording>) {
-        match given {
+    /// Who else knows, and how it is written down here.
+    pub(super) fn split(asked: Option<Self>) -> (Option<UsageSource>, Option<UsageRecording>) {
+        match asked {
             Some(Self::Source(source)) => (Some(*source), None),
             Some(Self::Record(recording)) => (None, Some(recording)),
             None => (None, None),
@@ -127,7 +127,7 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node, field: Field<'_>) -> Op
     check_keys(reader, entries, field);
     let find = |key: &str| entries.iter().find(|entry| entry.key == key);
     let kind = client_type(reader, node, find("clientType"), field);
-    let params = Params::read(reader, find("usageParams"), find(EXTRA), field);
+    let params = UsageParams::read(reader, find("usageParams"), find(EXTRA), field);
     let address = address(reader, node, entries, field, kind);
     match kind? {
         Client::Record => {
@@ -246,7 +246,10 @@ pub(super) fn warnings(config: &SchedulerConfig, source: Option<&UsageSource>) -
     let k_value = divides.filter(|plugin| plugin.arguments.get("kValue").is_some());
     let mut said = Vec::new();
     if known && divides.is_none() {
-        said.push("usageDBConfig has no effect: proportion, which reads past use, is not among the plugins".to_owned());
+        said.push(
+            "usageDBConfig has no effect: proportion, which reads past use, is not among the plugins"
+                .to_owned(),
+        );
     }
     if let (true, Some(plugin)) = (known, k_value)
         && plugin.values().float("kValue") <= 0.0

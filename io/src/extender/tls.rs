@@ -82,21 +82,21 @@ pub(super) fn check(arguments: Values<'_>, address: &str) -> Result<(), BadArgum
     let bad = |key: &str, problem: &str| {
         Err(BadArgument { key: key.to_owned(), problem: problem.to_owned() })
     };
-    let given = |key: &&str| !arguments.text(key).is_empty();
+    let given = |key: &str| !arguments.text(key).is_empty();
     let insecure = arguments.bool(INSECURE);
     if !address.starts_with("https://") {
         let texts = [CA, CERTIFICATE, KEY, SERVER_NAME];
-        let first = texts.iter().copied().find(|key| given(&key));
+        let first = texts.into_iter().find(|&key| given(key));
         if let Some(key) = first.or(insecure.then_some(INSECURE)) {
             return bad(key, "means something only where extender.urlPrefix begins with https://");
         }
     }
-    match (given(&CERTIFICATE), given(&KEY)) {
+    match (given(CERTIFICATE), given(KEY)) {
         (true, false) => return bad(CERTIFICATE, "needs its key: give extender.keyFile too"),
         (false, true) => return bad(KEY, "needs its certificate: give extender.certFile too"),
         _ => {}
     }
-    if insecure && given(&CA) {
+    if insecure && given(CA) {
         return bad(INSECURE, "nobody has to vouch for the server then: leave extender.caFile out");
     }
     Ok(())

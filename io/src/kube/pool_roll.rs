@@ -58,6 +58,11 @@ impl PoolRoll {
         Self { pool, known: Mutex::new(known), moved }
     }
 
+    /// Our pool.
+    pub(super) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
     /// Pods to be told of again, for whoever asks first.
     pub(super) fn moved(&self) -> Option<UnboundedReceiver<ObjectKey>> {
         self.known().hear.take()

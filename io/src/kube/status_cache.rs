@@ -82,7 +82,11 @@ impl StatusCache {
             Object::PodGroup(group) => drop(self.known().groups.insert(key.clone(), cached(group))),
             Object::KaiPodGroup(group) => {
                 let uid = group.metadata.uid.clone().unwrap_or_default();
-                let (past, status, pool) = (group.past, group.status.clone(), group.pool());
+                let (past, status, pool) = (
+                    group.past,
+                    group.status.clone(),
+                    group.pool(self.pool.as_ref().map(PoolRoll::pool)),
+                );
                 let gang = CachedGang { uid, past, status, pool };
                 drop(self.known().gangs.insert(key.clone(), gang));
             }

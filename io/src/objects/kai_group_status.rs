@@ -80,7 +80,7 @@ impl SchedulingCondition {
             status: "True".to_owned(),
             reason: UNSCHEDULABLE.to_owned(),
             message: message.clone(),
-            reasons: vec![UnschedulableReason { reason: wait.reason.to_owned(), message }],
+            reasons: vec![UnschedulableReason { reason: wait.class.reason.to_owned(), message }],
             transition_id: transition.to_string(),
             last_transition_time: None,
         }

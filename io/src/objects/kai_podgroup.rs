@@ -1,5 +1,6 @@
 //! KAI's PodGroup (`scheduling.run.ai/v2alpha2`).
 
+use muster_core::config::Pool;
 use muster_core::delta::{ClusterDelta, GroupTree, LevelWish, ObjectRef, PodGroupFacts, Tries};
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::status::{GroupReport, SaidIn};
@@ -101,7 +102,7 @@ pub(crate) const STALE_SINCE: &str = "kai.scheduler/stale-podgroup-timestamp";
 /// Annotation: when a pod was last evicted.
 pub(crate) const LAST_EVICTION: &str = "kai.scheduler/last-eviction-timestamp";
 
-/// Label with the node pool a gang is to run in.
+/// Label with the node pool a gang is to run in, unless the scheduler goes by another.
 const NODE_POOL: &str = "kai.scheduler/node-pool";
 /// The node pool of a gang without the label.
 const DEFAULT_POOL: &str = "default";
@@ -125,13 +126,14 @@ impl KaiPodGroup {
         };
     }
 
-    /// The node pool it is to run in.
-    pub(crate) fn pool(&self) -> Name {
-        self.metadata.labels.get(NODE_POOL).map_or(DEFAULT_POOL, String::as_str).into()
+    /// The node pool it is to run in, for a scheduler that has divided the cluster or not.
+    pub(crate) fn pool(&self, ours: Option<&Pool>) -> Name {
+        let label = ours.map_or(NODE_POOL, |pool| &pool.key);
+        self.metadata.labels.get(label).map_or(DEFAULT_POOL, String::as_str).into()
     }
 
     /// The tree of its sub-groups and the terms of its own.
-    fn tree(&self, about: &About<'_>) -> Result<GroupTree, TranslateError> {
+    fn tree(&self, about: &About<'_>, owner: &OwnerRule) -> Result<GroupTree, TranslateError> {
         let spec = &self.spec;
         let subgroups = group_tree::nodes(about, &spec.sub_groups)?;
         let grace = spec.staleness_grace_period.as_ref();
@@ -149,7 +151,7 @@ impl KaiPodGroup {
             last_start: self.past.last_start_ms.map(TimeMs),
             stale_since: self.past.stale_since_ms.map(TimeMs),
             last_eviction: self.past.last_eviction_ms.map(TimeMs),
-            pool: self.pool(),
+            pool: self.pool(owner.view().pool.as_ref()),
             pods_say: match spec.mark_unschedulable {
                 Some(false) => SaidIn::EventAlone,
                 _ => SaidIn::Status,
@@ -168,14 +170,14 @@ impl Translate for KaiPodGroup {
         ObjectRef::PodGroup(key)
     }
 
-    fn delta(&self, about: &About<'_>, _: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
+    fn delta(&self, about: &About<'_>, owner: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
         let spec = &self.spec;
         let Some(queue) = about.optional_name("spec.queue", &spec.queue)? else {
             let problem = "is missing; KAI's PodGroups have no default queue";
             return Err(about.malformed("spec.queue", problem));
         };
         let member = group_tree::count(about, "spec.minMember", spec.min_member)?;
-        let tree = self.tree(about)?;
+        let tree = self.tree(about, owner)?;
         let min_member = if tree.subgroups.is_empty() {
             member.unwrap_or(MIN_MEMBER)
         } else {

@@ -1,6 +1,6 @@
 //! KAI's Queue (`scheduling.run.ai/v2`).
 
-use muster_core::config::Hierarchy;
+use muster_core::config::DividingQueues;
 use muster_core::delta::{
     ClusterDelta, NodeGroupFacts, ObjectRef, OverQuotaTerms, OverQuotaWeights, QueueFacts,
 };
@@ -95,8 +95,9 @@ impl Translate for KaiQueue {
             name: about.name(),
             uid: about.uid(),
             created: about.created(),
-            parent: parent
-                .filter(|parent| &**parent != ROOT && owner.view().hierarchy == Hierarchy::Full),
+            parent: parent.filter(|parent| {
+                &**parent != ROOT && owner.view().hierarchy == DividingQueues::Full
+            }),
             weight: 1,
             priority: spec.priority.unwrap_or(PRIORITY),
             capability: Some(resources.amounts(about, Bound::Limit)?),

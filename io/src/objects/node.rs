@@ -5,7 +5,9 @@ use muster_core::ids::ObjectKey;
 use muster_core::resource::Quantity;
 use serde::Deserialize;
 
-use super::translate::{About, OwnerRule, Translate, TranslateError, hide_gpus, images, pairs};
+use super::translate::{
+    About, OwnerRule, Translate, TranslateError, devices, hide_gpus, images, pairs,
+};
 use super::{Metadata, ResourceMap};
 
 /// A node.
@@ -90,6 +92,7 @@ impl Translate for Node {
                 effect,
             })
         });
+        let devices = devices::of_node(&self.metadata, &allocatable);
         Ok(NodeFacts {
             name: about.name(),
             labels: pairs(&self.metadata.labels),
@@ -98,6 +101,7 @@ impl Translate for Node {
             allocatable,
             capacity: capacity(about, &self.status.capacity)?,
             images: images::of_node(&self.status.images),
+            devices,
         }
         .into())
     }

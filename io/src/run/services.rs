@@ -18,7 +18,7 @@ use tracing::{error, info, warn};
 use super::config_source::{self, Listener, Reading};
 use super::liveness::Liveness;
 use super::{Options, RunError};
-use crate::config::{LoadSource, UsageSource};
+use crate::config::{LoadSource, Parsed, UsageSource};
 use crate::http::{self, Answers};
 use crate::kube::calls::api::{ApiCalls, ApiCallsParts};
 use crate::kube::calls::dispatcher::Dispatcher;
@@ -48,10 +48,15 @@ pub(super) struct Services {
     /// Ended when the loop ends.
     tasks: JoinSet<()>,
     watches: JoinSet<()>,
-    /// Where the load of nodes is read from now on.
-    load_source: watch::Sender<Option<LoadSource>>,
-    /// Who is asked from now on what queues used of late.
-    usage_source: watch::Sender<Option<UsageSource>>,
+    sources: Sources,
+}
+
+/// From where things are read now and then.
+struct Sources {
+    /// The load of nodes.
+    load: watch::Sender<Option<LoadSource>>,
+    /// What queues used of late.
+    usage: watch::Sender<Option<UsageSource>>,
 }
 
 impl Services {
@@ -72,12 +77,9 @@ impl Services {
         let mut tasks = JoinSet::new();
         listen(options, &metrics, &liveness, &mut tasks).await?;
         stop_on_signals(&mut tasks, &to_loop)?;
-        let listener = Listener {
-            reading: Reading { registry, params: options.params.clone() },
-            to_loop: to_loop.clone(),
-            metrics: metrics.clone(),
-            seen: config.hash,
-        };
+        let reading = Reading { registry, params: options.params.clone() };
+        let (tell, metrics_of, seen) = (to_loop.clone(), metrics.clone(), config.hash);
+        let listener = Listener { reading, to_loop: tell, metrics: metrics_of, seen };
         tasks.spawn(config_source::follow(options.config.clone(), client.clone(), listener));
         let owner = OwnerRule::named(options.scheduler_names.iter().map(String::as_str));
         let source = watches::Source {
@@ -89,16 +91,12 @@ impl Services {
             metrics: metrics.clone(),
         };
         let watches = watches::start(&source);
-        let (load_source, sources) = watch::channel(config.parsed.load_source.clone());
         let reader = LoadReader {
             cluster: client.clone(),
             to_loop: to_loop.clone(),
             metrics: metrics.clone(),
         };
-        tasks.spawn(node_load::read(reader, sources));
-        let (usage_source, sources) = watch::channel(config.parsed.usage_source.clone());
-        let reader = UsageReader { to_loop: to_loop.clone(), metrics: metrics.clone() };
-        tasks.spawn(past_use::read(reader, sources));
+        let sources = Sources::open(&config.parsed, reader, &mut tasks);
         let gate = if options.lease.is_some() { Gate::closed() } else { Gate::open() };
         metrics.leads(options.lease.is_none());
         let (events, happenings) = Events::channel();
@@ -130,20 +128,19 @@ impl Services {
             candidate,
             tasks,
             watches,
-            load_source,
-            usage_source,
+            sources,
         };
         Ok((services, inbox))
     }
 
     /// The load of nodes is read there from now on, if anywhere.
     pub(super) fn read_loads_from(&self, source: Option<LoadSource>) {
-        send_other(&self.load_source, source);
+        send_other(&self.sources.load, source);
     }
 
     /// What queues used of late is asked of that one from now on, if of anybody.
     pub(super) fn read_usage_from(&self, source: Option<UsageSource>) {
-        send_other(&self.usage_source, source);
+        send_other(&self.sources.usage, source);
     }
 
     /// Ends everything in order: calls that were decided are made, or said; then the lease is given
@@ -165,6 +162,18 @@ impl Services {
             let _ended = candidate.await;
         }
         self.tasks.shutdown().await;
+    }
+}
+
+impl Sources {
+    /// Starts those who read.
+    fn open(parsed: &Parsed, loads: LoadReader, tasks: &mut JoinSet<()>) -> Self {
+        let usage = UsageReader { to_loop: loads.to_loop.clone(), metrics: loads.metrics.clone() };
+        let (load, load_from) = watch::channel(parsed.load_source.clone());
+        tasks.spawn(node_load::read(loads, load_from));
+        let (past, usage_from) = watch::channel(parsed.usage_source.clone());
+        tasks.spawn(past_use::read(usage, usage_from));
+        Self { load, usage: past }
     }
 }
 

@@ -4,83 +4,23 @@
 //! that a wrong total in the scheduler cannot hide itself. Every entry costs by what changed: a delta
 //! takes the old object's part out and puts the new one's in.
 
+pub(super) mod devices;
 pub(super) mod moves;
 mod overdue;
 mod standing;
+mod status;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use muster_core::delta::{
-    ClusterDelta, DomainFacts, Facts, InterPodFacts, NodeFacts, ObjectRef, Ownership, PodClaim,
-    PodFacts, PodGroupFacts, PodPhase, QueueFacts, TopologyFacts,
+    ClusterDelta, DeviceShare, DomainFacts, Facts, InterPodFacts, NodeFacts, ObjectRef, Ownership,
+    PodClaim, PodFacts, PodGroupFacts, QueueFacts, TopologyFacts,
 };
 use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::resource::{Dim, ResourceList, ResourceNames, ResourceVec};
 
 pub use standing::Standing;
-
-/// What the labels begin with by which pods of KAI's say which GPU they share.
-pub(super) const GPU_GROUP: &str = "runai-gpu-group";
-
-/// What a pod is doing, as the objects say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PodStatus {
-    /// Waits for a node.
-    Pending,
-    /// Waits, with room held for it.
-    Pipelined,
-    /// Has a node, does not run yet.
-    Bound,
-    /// Runs.
-    Running,
-    /// Is leaving.
-    Releasing,
-    /// Ended well.
-    Succeeded,
-    /// Ended badly.
-    Failed,
-    /// Its node stopped reporting.
-    Unknown,
-}
-
-impl PodStatus {
-    /// The word used in results.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "Pending",
-            Self::Pipelined => "Pipelined",
-            Self::Bound => "Bound",
-            Self::Running => "Running",
-            Self::Releasing => "Releasing",
-            Self::Succeeded => "Succeeded",
-            Self::Failed => "Failed",
-            Self::Unknown => "Unknown",
-        }
-    }
-
-    fn of(facts: &PodFacts) -> Self {
-        match facts.phase {
-            PodPhase::Succeeded => Self::Succeeded,
-            PodPhase::Failed => Self::Failed,
-            _ if facts.deleting => Self::Releasing,
-            PodPhase::Unknown => Self::Unknown,
-            PodPhase::Running => Self::Running,
-            PodPhase::Pending if facts.node.is_some() => Self::Bound,
-            PodPhase::Pending if held_node(facts).is_some() => Self::Pipelined,
-            PodPhase::Pending => Self::Pending,
-        }
-    }
-
-    /// On a node and there to stay.
-    pub fn is_bound(self) -> bool {
-        matches!(self, Self::Bound | Self::Running | Self::Unknown)
-    }
-
-    /// No longer takes room.
-    pub fn is_over(self) -> bool {
-        matches!(self, Self::Succeeded | Self::Failed)
-    }
-}
+pub use status::PodStatus;
 
 /// The node held for a pod, as its annotations or its status say.
 fn held_node(facts: &PodFacts) -> Option<&Name> {
@@ -110,8 +50,14 @@ pub struct PodEntry {
     pub node: Option<Name>,
     /// Node held for it.
     pub nominated: Option<Name>,
-    /// What it asks for.
+    /// What it asks of a node, GPUs that it shares aside.
     pub request: ResourceVec,
+    /// The same as queues count it, parts of GPUs included.
+    pub counts: ResourceVec,
+    /// What it asks for of GPUs that it shares.
+    pub share: Option<DeviceShare>,
+    /// GPUs that it shares.
+    pub devices: Vec<Name>,
     /// Labels, sorted by key.
     pub labels: Vec<(Name, Name)>,
     /// What it asks of the pods around it.
@@ -198,6 +144,8 @@ pub struct Books {
     /// Every job and every pod there ever was: an expectation about one that never was is a typing
     /// error, not a zero.
     pub ever: BTreeSet<ObjectKey>,
+    /// How much memory GPUs have.
+    memories: devices::Memories,
     /// Pods that leave and by when they are to be gone, as far as they are counted on.
     leave_by: BTreeSet<(TimeMs, ObjectKey)>,
 }
@@ -273,6 +221,9 @@ impl Books {
             node: None,
             nominated: None,
             request: ResourceVec::default(),
+            counts: ResourceVec::default(),
+            share: None,
+            devices: Vec::new(),
             labels: Vec::new(),
             interpod: InterPodFacts::default(),
             claims: Vec::new(),
@@ -288,15 +239,17 @@ impl Books {
         if entry.facts.as_ref().is_none_or(|old| old.labels != facts.labels) {
             self.topology_version += 1;
         }
-        entry.facts = Some(Box::new(facts.clone()));
+        let before = entry.facts.replace(Box::new(facts.clone()));
         entry.allocatable = allocatable;
+        self.set_memory(before.and_then(|facts| facts.devices.memory), facts.devices.memory);
     }
 
     fn drop_node(&mut self, name: &Name) {
         self.topology_version += 1;
         if let Some(entry) = self.nodes.get_mut(name) {
-            entry.facts = None;
+            let before = entry.facts.take();
             entry.allocatable = ResourceVec::default();
+            self.set_memory(before.and_then(|facts| facts.devices.memory), None);
         }
         self.forget_empty_node(name);
     }
@@ -318,6 +271,7 @@ impl Books {
             || facts.key.clone(),
             |group| ObjectKey::new(facts.key.namespace.clone(), group.clone()),
         );
+        let request = self.names.vector(&facts.request);
         let entry = PodEntry {
             uid: facts.uid.clone(),
             job,
@@ -328,7 +282,10 @@ impl Books {
             stuck: false,
             node: facts.node.clone(),
             nominated: held_node(facts).cloned(),
-            request: self.names.vector(&facts.request),
+            counts: self.counted(&request, facts.devices),
+            request,
+            share: devices::share_of(facts),
+            devices: facts.shared_devices.clone(),
             labels: facts.labels.clone(),
             interpod: facts.constraints.interpod.clone(),
             claims: facts.claims.clone(),
@@ -397,10 +354,10 @@ impl Books {
         }
         let job = self.jobs.entry(pod.job.clone()).or_default();
         if pod.seat().is_some() && pod.status != PodStatus::Releasing {
-            move_by(&mut job.allocated, &pod.request);
+            move_by(&mut job.allocated, &pod.counts);
         }
         if pod.hold().is_some() {
-            move_by(&mut job.held, &pod.request);
+            move_by(&mut job.held, &pod.counts);
         }
     }
 
@@ -411,12 +368,6 @@ impl Books {
             None => self.jobs.get(job).and_then(|entry| entry.pod_queue.as_ref()),
         };
         named.cloned().unwrap_or_else(|| Name::from("default"))
-    }
-
-    /// Is a GPU of the node shared by pods, by what they say of themselves?
-    pub fn has_shared_gpu(&self, node: &Name) -> bool {
-        let shares = |pod: &PodEntry| pod.labels.iter().any(|(key, _)| key.starts_with(GPU_GROUP));
-        self.pods.values().any(|pod| pod.seat() == Some(node) && shares(pod))
     }
 
     /// Is it a queue of KAI's?

@@ -1,6 +1,7 @@
 //! Judges what a Scenario expects against the books and the scheduler's views.
 
 mod amounts;
+mod devices;
 
 use std::collections::BTreeMap;
 
@@ -14,6 +15,7 @@ use super::domains::DomainIndex;
 use super::expectation::{Assertion, Expectation, PodCount, Range, Subject};
 use super::subgroups::subgroups_of;
 use amounts::{node_has, queue_has};
+pub use devices::DeviceEvidence;
 
 /// How one expectation came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +54,8 @@ pub struct Evidence<'a> {
     pub jobs: &'a [JobView],
     /// The scheduler's queues.
     pub queues: &'a [QueueView],
+    /// What is known of shared GPUs.
+    pub devices: DeviceEvidence<'a>,
 }
 
 type Finding = (bool, String);
@@ -61,15 +65,15 @@ pub fn judge(expectation: &Expectation, evidence: Evidence<'_>) -> Judgement {
     let (pass, got) = match &expectation.assertion {
         Assertion::Bound(count) => {
             let pods = pods_of(evidence.books, &count.of);
-            pods_in(&pods, count, "bound", PodStatus::is_bound)
+            pods_in(evidence, &pods, count, "bound", PodStatus::is_bound)
         }
         Assertion::Pipelined(count) => {
             let pods = rooms_of(evidence.books, &count.of);
-            pods_in(&pods, count, "pipelined", |status| status == PodStatus::Pipelined)
+            pods_in(evidence, &pods, count, "pipelined", |status| status == PodStatus::Pipelined)
         }
         Assertion::Pending(count) => {
             let pods = pods_of(evidence.books, &count.of);
-            pods_in(&pods, count, "pending", |status| status == PodStatus::Pending)
+            pods_in(evidence, &pods, count, "pending", |status| status == PodStatus::Pending)
         }
         Assertion::Evicted { of, times } => evicted(evidence, of, *times),
         Assertion::SameDomain { gang, subgroup, tier } => {
@@ -143,6 +147,7 @@ fn rooms_of<'a>(books: &'a Books, of: &Subject) -> Vec<(&'a ObjectKey, &'a PodEn
 }
 
 fn pods_in(
+    evidence: Evidence<'_>,
     pods: &[(&ObjectKey, &PodEntry)],
     count: &PodCount,
     word: &str,
@@ -159,6 +164,13 @@ fn pods_in(
         let node = pod.node.as_ref().or(pod.nominated.as_ref());
         count.nodes.as_ref().is_some_and(|nodes| node.is_none_or(|node| !nodes.contains(node)))
     });
+    let elsewhere = count.devices.as_ref().and_then(|names| {
+        found.iter().find(|(key, pod)| !devices::are(evidence, names, (key, pod)))
+    });
+    if let (Some((key, pod)), None) = (elsewhere, stray) {
+        let devices = devices::describe(evidence, key, pod);
+        return (false, format!("{key} is {}, {devices}", describe(pod)));
+    }
     let pass = all && stray.is_none() && wanted.contains(found.len() as u64);
     let got = match (&count.of, pods, stray) {
         (Subject::Pod(_), [(key, pod)], _) => format!("{key} is {}", describe(pod)),
@@ -313,6 +325,7 @@ mod tests {
             tally: &tally,
             jobs: &jobs,
             queues: &queues,
+            devices: DeviceEvidence::default(),
         };
         let verdict =
             judge(&Expectation { text: "as written".into(), cycle: None, assertion }, evidence);
@@ -325,13 +338,14 @@ mod tests {
             of: Subject::Gang(key("g")),
             pods: Some(Range::exactly(pods)),
             nodes: None,
+            devices: None,
             beyond: None,
         }
     }
 
     fn of_pod(name: &str, nodes: Option<&[&str]>) -> PodCount {
         let nodes = nodes.map(|nodes| nodes.iter().map(|node| Name::from(*node)).collect());
-        PodCount { of: Subject::Pod(key(name)), pods: None, nodes, beyond: None }
+        PodCount { of: Subject::Pod(key(name)), pods: None, nodes, devices: None, beyond: None }
     }
 
     #[test]
@@ -352,6 +366,7 @@ mod tests {
                 of: Subject::Gang(key("g")),
                 pods,
                 nodes: None,
+                devices: None,
                 beyond: None,
             }))
             .0
@@ -366,6 +381,7 @@ mod tests {
             of: Subject::Gang(key(name)),
             pods: None,
             nodes: None,
+            devices: None,
             beyond: None,
         };
         assert!(!judge_gang(Assertion::Bound(all("g"))).0);

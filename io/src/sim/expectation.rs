@@ -87,8 +87,6 @@ pub type Bounds = Vec<(Name, Range<Quantity>)>;
 /// What an expectation can speak of and this version does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
-    /// GPUs that several pods share.
-    SharedGpus,
     /// Zones within a node.
     NumaZones,
     /// Devices that claims get.
@@ -99,7 +97,6 @@ impl Beyond {
     /// Why the expectation does not hold.
     pub fn sentence(self) -> &'static str {
         match self {
-            Self::SharedGpus => "this version has no GPUs that pods share",
             Self::NumaZones => "this version has no NUMA zones",
             Self::Devices => "this version allocates no devices to claims",
         }
@@ -116,6 +113,8 @@ pub struct PodCount {
     /// Only on these nodes; none is anywhere. A pod of the subject in that state elsewhere fails
     /// the assertion.
     pub nodes: Option<Vec<Name>>,
+    /// Only on these GPUs, which they share, by name; none is on any.
+    pub devices: Option<Vec<Name>>,
     /// What is expected beside that this version does not have.
     pub beyond: Option<Beyond>,
 }

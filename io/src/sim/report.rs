@@ -61,7 +61,8 @@ impl<'a> Document<'a> {
             cycles: result.cycles.iter().map(CycleLine::of).collect(),
             pods: Pairs(
                 pods.map(|(key, pod)| {
-                    (key.to_string(), Pod::of(pod, evictions(key), wait(key), room(key)))
+                    let devices = result.devices.get(key).map_or(&[][..], Vec::as_slice);
+                    (key.to_string(), Pod::of(pod, evictions(key), wait(key), room(key), devices))
                 })
                 .collect(),
             ),
@@ -199,6 +200,9 @@ struct Pod<'a> {
     status: &'static str,
     node: Option<&'a str>,
     nominated_node: Option<&'a str>,
+    /// The GPU it shares, or all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gpu_group: Option<OneOrMore<'a>>,
     evictions: u64,
     /// Why it waits, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -212,6 +216,24 @@ struct Pod<'a> {
     /// The room held for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     reservation: Option<Reservation<'a>>,
+}
+
+/// A name, or a list of several.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum OneOrMore<'a> {
+    One(&'a str),
+    More(Vec<&'a str>),
+}
+
+impl<'a> OneOrMore<'a> {
+    fn of(names: &'a [Name]) -> Option<Self> {
+        match names {
+            [] => None,
+            [one] => Some(Self::One(one)),
+            more => Some(Self::More(more.iter().map(|name| &**name).collect())),
+        }
+    }
 }
 
 /// Room held for a pod.
@@ -260,6 +282,7 @@ impl<'a> Pod<'a> {
         evictions: u64,
         wait: Option<&'a PodWait>,
         room: Option<&'a ReservationView>,
+        devices: &'a [Name],
     ) -> Self {
         let condition = wait.and_then(|wait| {
             let (kind, status) = ("PodScheduled", "False");
@@ -270,6 +293,7 @@ impl<'a> Pod<'a> {
             status: pod.status.as_str(),
             node: pod.node.as_deref(),
             nominated_node: pod.nominated.as_deref(),
+            gpu_group: OneOrMore::of(devices),
             evictions,
             reason: wait.map(|wait| wait.reason.as_str()),
             message: wait.map(|wait| wait.message.as_str()),

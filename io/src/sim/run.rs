@@ -1,12 +1,12 @@
 //! The loop: time moves on, the cluster changes, the scheduler runs a cycle, its calls are carried
 //! out, and what must hold is checked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
 use muster_core::delta::{ClusterDelta, ObjectRef};
-use muster_core::ids::{ObjectKey, TimeMs};
+use muster_core::ids::{Name, ObjectKey, TimeMs};
 use muster_core::intent::{Consultation, CycleOutcome, Decision, DecisionOp};
 use muster_core::policy::SchedulerConfig;
 use muster_core::report::{JobView, PodView, QueueView, ReservationView};
@@ -19,7 +19,7 @@ use rayon::ThreadPool;
 use super::books::Books;
 use super::cluster::Cluster;
 use super::domains::DomainIndex;
-use super::expect::{Evidence, Judgement, Tally, judge, subject};
+use super::expect::{DeviceEvidence, Evidence, Judgement, Tally, judge, subject};
 use super::expectation::Assertion;
 use super::invariants::{Violation, Watch};
 use super::scenario::{Checks, Scenario};
@@ -93,6 +93,8 @@ pub struct RunResult {
     pub waits: BTreeMap<ObjectKey, PodWait>,
     /// Pods with room held for them at the end, sorted by key.
     pub held: Vec<Held>,
+    /// GPUs that pods share at the end, or will share.
+    pub devices: BTreeMap<ObjectKey, Vec<Name>>,
     /// What became of all reservations, over every life of the scheduler.
     pub reservations: ReservationCounts,
     /// Objects set aside at the end, with the reason for each, sorted.
@@ -171,6 +173,8 @@ struct Run<'a> {
     narration: Narration,
     /// The reason last shown of each job.
     reasons: BTreeMap<ObjectKey, Option<Reason>>,
+    /// GPUs that pods shared at time zero, each with its node.
+    at_start: BTreeSet<(Name, Name)>,
 }
 
 impl<'a> Run<'a> {
@@ -198,9 +202,11 @@ impl<'a> Run<'a> {
             reservations: ReservationCounts::default(),
             narration,
             reasons: BTreeMap::new(),
+            at_start: BTreeSet::new(),
         };
         let deltas = run.cluster.take_deltas();
         run.enter(deltas);
+        run.at_start = run.books.shared_devices().collect();
         run
     }
 
@@ -392,8 +398,16 @@ impl<'a> Run<'a> {
         } else {
             Vec::new()
         };
+        let shares =
+            |a: &Assertion| matches!(a, Assertion::Pipelined(count) if count.devices.is_some());
+        let held = if asks(shares) { devices_of(&self.scheduler.pods()) } else { BTreeMap::new() };
+        let devices = DeviceEvidence {
+            expect: &self.scenario.expect,
+            at_start: Some(&self.at_start),
+            held: Some(&held),
+        };
         let (books, domains, tally) = (&self.books, &self.domains, &self.tally);
-        let evidence = Evidence { books, domains, tally, jobs: &jobs, queues: &queues };
+        let evidence = Evidence { books, domains, tally, jobs: &jobs, queues: &queues, devices };
         for at in due {
             self.expect[at] = Some(judge(&self.scenario.expect[at], evidence));
         }
@@ -434,6 +448,7 @@ impl<'a> Run<'a> {
         let now = TimeMs(self.cycles.last().map_or(0, |cycle| cycle.time_ms));
         RunResult {
             held: held_of(&pods),
+            devices: devices_of(&pods),
             reservations: self.reservations,
             waits: pod_waits(pods, &set_aside, now),
             set_aside,
@@ -482,6 +497,12 @@ fn held_of(pods: &[PodView]) -> Vec<Held> {
         Some(Held { pod: pod.key.clone(), job, room })
     });
     held.collect()
+}
+
+/// GPUs that pods share, or will share once they have their nodes.
+fn devices_of(pods: &[PodView]) -> BTreeMap<ObjectKey, Vec<Name>> {
+    let sharing = pods.iter().filter(|pod| !pod.devices.is_empty());
+    sharing.map(|pod| (pod.key.clone(), pod.devices.clone())).collect()
 }
 
 /// Why each waiting pod waits.

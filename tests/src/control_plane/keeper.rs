@@ -166,14 +166,13 @@ impl Server {
     fn has_stopped(&self) -> bool {
         let threads = fs::read_dir(format!("/proc/{}/task", self.id()));
         let threads = threads.expect("a server that is paused runs, on a system with /proc");
-        let stands = |stat: String| {
-            // The name before the state may contain anything.
-            stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
-        };
         // A thread that is gone between two looks does nothing any more.
         let stats =
             threads.flatten().filter_map(|one| fs::read_to_string(one.path().join("stat")).ok());
-        stats.map(stands).all(|stands| stands)
+        // The name before the state may contain anything.
+        let mut states = stats
+            .map(|stat| stat.rsplit_once(')').map(|(_, rest)| rest.trim_start().starts_with('T')));
+        states.all(|stopped| stopped == Some(true))
     }
 
     /// Lets it go on after [`Self::pause`].

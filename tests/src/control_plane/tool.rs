@@ -28,6 +28,10 @@ pub enum Tool {
     KubeScheduler,
     /// Renders the chart.
     Helm,
+    /// Keeps what was measured.
+    Prometheus,
+    /// Fills its store.
+    Promtool,
 }
 
 /// Why a program is not there.
@@ -68,6 +72,8 @@ impl Tool {
             Self::KubeControllerManager => "kube-controller-manager",
             Self::KubeScheduler => "kube-scheduler",
             Self::Helm => "helm",
+            Self::Prometheus => "prometheus",
+            Self::Promtool => "promtool",
         }
     }
 
@@ -79,6 +85,8 @@ impl Tool {
             Self::KubeControllerManager => "k8s.io/kubernetes/cmd/kube-controller-manager",
             Self::KubeScheduler => "k8s.io/kubernetes/cmd/kube-scheduler",
             Self::Helm => "helm.sh/helm/v4/cmd/helm",
+            Self::Prometheus => "github.com/prometheus/prometheus/cmd/prometheus",
+            Self::Promtool => "github.com/prometheus/prometheus/cmd/promtool",
         }
     }
 
@@ -86,7 +94,17 @@ impl Tool {
     fn module(self) -> &'static str {
         match self {
             Self::Helm => "tests/control-plane/helm",
+            Self::Prometheus | Self::Promtool => "tests/control-plane/prometheus",
             _ => "tests/control-plane",
+        }
+    }
+
+    /// How Go builds it. Prometheus needs to find nothing by itself here, which spares it the clients of
+    /// every cloud there is.
+    fn verb(self) -> &'static [&'static str] {
+        match self {
+            Self::Prometheus | Self::Promtool => &["build", "-tags", "remove_all_sd"],
+            _ => &["build"],
         }
     }
 
@@ -100,7 +118,7 @@ impl Tool {
         let build = GoBuild {
             name: self.name(),
             folder: &module,
-            verb: &["build"],
+            verb: self.verb(),
             package: self.package(),
             linker_flags: &linker_flags(&module),
         };
@@ -177,6 +195,8 @@ mod tests {
             Tool::KubeControllerManager,
             Tool::KubeScheduler,
             Tool::Helm,
+            Tool::Prometheus,
+            Tool::Promtool,
         ] {
             let text = module_file(&root().join(tool.module()), "go.mod");
             let (_, tools) = text.split_once("\ntool ").expect("the module lists tools");

@@ -8,7 +8,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::core::DynamicObject;
-use muster_tests::control_plane::{Options, Space, api_of, with_own};
+use muster_tests::control_plane::{Space, api_of, with_own};
+use muster_tests::kai::with_kai;
 use muster_tests::process::{Muster, bound, one_cpu, pods, until, until_bound};
 use serde_json::{Value, json};
 
@@ -20,33 +21,26 @@ const POOL: &str = "kai.scheduler/node-pool";
 /// What is always longer than a second's report takes.
 const A_WHILE: Duration = Duration::from_secs(3);
 
-/// KAI's kinds, as far as anybody here cares: any object of theirs is taken.
-async fn define_kinds(space: &Space<'_>) {
-    let kinds = [
-        ("scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups", "Namespaced"),
-        ("scheduling.run.ai", "v2", "Queue", "queues", "Cluster"),
-        ("kai.scheduler", "v1", "SchedulingShard", "schedulingshards", "Cluster"),
-    ];
+/// The kind that has the configuration, as far as anybody here cares: any object of it is taken.
+async fn define_shards(space: &Space<'_>) {
+    let (group, version, kind) = ("kai.scheduler", "v1", "SchedulingShard");
     let definitions: Api<CustomResourceDefinition> = Api::all(space.client());
-    for (group, version, kind, plural, scope) in kinds {
-        let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-        let version_of = json!({
-            "name": version, "served": true, "storage": true,
-            "schema": {"openAPIV3Schema": schema},
-        });
-        let definition = json!({
-            "metadata": {"name": format!("{plural}.{group}")},
-            "spec": {
-                "group": group, "scope": scope, "versions": [version_of],
-                "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase()},
-            },
-        });
-        space.make(&definitions, definition).await;
-        let object = json!({"apiVersion": format!("{group}/{version}"), "kind": kind});
-        let objects = api_of(space.client(), &object);
-        let some = ListParams::default().limit(1);
-        until(kind, async || objects.list(&some).await.ok().map(drop)).await;
-    }
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let version_of = json!({
+        "name": version, "served": true, "storage": true, "schema": {"openAPIV3Schema": schema},
+    });
+    let definition = json!({
+        "metadata": {"name": "schedulingshards.kai.scheduler"},
+        "spec": {
+            "group": group, "scope": "Cluster", "versions": [version_of],
+            "names": {"kind": kind, "plural": "schedulingshards", "singular": "schedulingshard"},
+        },
+    });
+    space.make(&definitions, definition).await;
+    let object = json!({"apiVersion": format!("{group}/{version}"), "kind": kind});
+    let objects = api_of(space.client(), &object);
+    let some = ListParams::default().limit(1);
+    until(kind, async || objects.list(&some).await.ok().map(drop)).await;
 }
 
 async fn make(space: &Space<'_>, object: Value) {
@@ -144,8 +138,7 @@ fn condition(pod: &Pod, kind: &str) -> Option<String> {
 
 #[test]
 fn two_pools_never_touch_each_other_s_nodes_and_pods() {
-    with_own("pools", Options::default(), async |space| {
-        define_kinds(space).await;
+    with_own("pools", with_kai(), async |space| {
         for pool in ["a", "b"] {
             make_queue(space, pool, pool).await;
             for at in 0..2 {
@@ -164,8 +157,10 @@ fn two_pools_never_touch_each_other_s_nodes_and_pods() {
         until_bound(space, "job-", 8).await;
         until("those that wait say why", async || {
             let all = all_pods(space).await;
-            let waiting = all.values().filter(|pod| condition(pod, "PodScheduled").is_some());
-            (waiting.count() == 4).then_some(())
+            let waits = |pod: &&Pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_none());
+            let says_why = |pod: &Pod| condition(pod, "PodScheduled").is_some();
+            let waiting: Vec<_> = all.values().filter(waits).collect();
+            (waiting.len() == 4 && waiting.into_iter().all(says_why)).then_some(())
         })
         .await;
         tokio::time::sleep(A_WHILE).await;
@@ -178,7 +173,7 @@ fn two_pools_never_touch_each_other_s_nodes_and_pods() {
                 assert_eq!(label.map(String::as_str), Some(pool), "{name}");
             } else {
                 let why = condition(&pod, "PodScheduled").expect("it waits");
-                assert!(why.starts_with("NotEnoughResources"), "{name}: {why}");
+                assert!(why.contains("NotEnoughResources"), "{name}: {why}");
             }
         }
         // What the other pool has is nobody's to speak of: no PodGroup was missed, no node counted.
@@ -229,8 +224,8 @@ async fn break_gang(space: &Space<'_>, name: &str) -> Option<String> {
 
 #[test]
 fn a_scheduling_shard_is_the_configuration_and_its_changes_take_effect() {
-    with_own("shard", Options::default(), async |space| {
-        define_kinds(space).await;
+    with_own("shard", with_kai(), async |space| {
+        define_shards(space).await;
         make_queue(space, "night", "night").await;
         make_node(space, "night0", "night").await;
         make_node(space, "other0", "other").await;

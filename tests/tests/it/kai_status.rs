@@ -74,8 +74,9 @@ fn a_gang_without_a_place_says_so_once_in_the_pool_it_is_in() {
     let mut scheduler = waiting(gang(|tree| tree.pool = "a".into()), 1);
     let written = cycle(&mut scheduler, 0, []);
     let [told] = &written.waits[..] else { panic!("{written:?}") };
-    assert_eq!((told.lack, told.said, &*told.pool), (GangLack::Unschedulable, SaidIn::Status, "a"));
-    assert_eq!((told.reason, told.code), ("PodSchedulingErrors", Reason::NeverFits));
+    assert_eq!((told.class.lack, told.class.said), (GangLack::Unschedulable, SaidIn::Status));
+    assert_eq!(&*told.pool, "a");
+    assert_eq!((told.class.reason, told.class.code), ("PodSchedulingErrors", Reason::NeverFits));
     assert!(written.pods.iter().all(|pod| pod.1 == "Unschedulable"), "{written:?}");
     assert_eq!(written.pods.len(), 2);
     let again = cycle(&mut scheduler, 1, [node("n2").offer("memory", 1).into()]);
@@ -89,7 +90,7 @@ fn a_gang_that_lacks_pods_says_it_alone_and_by_an_event() {
     let mut scheduler = waiting(gang(|_| {}), 4);
     let written = cycle(&mut scheduler, 0, [ClusterDelta::Gone(ObjectRef::Pod(key("g-1")))]);
     let [told] = &written.waits[..] else { panic!("{written:?}") };
-    assert_eq!((told.lack, told.said), (GangLack::NotReady, SaidIn::EventAlone));
+    assert_eq!((told.class.lack, told.class.said), (GangLack::NotReady, SaidIn::EventAlone));
     assert!(written.pods.is_empty(), "an autoscaler would make room for nothing: {written:?}");
 }
 
@@ -99,7 +100,7 @@ fn pods_of_a_quiet_gang_say_it_by_events_alone() {
     let written = cycle(&mut scheduler, 0, []);
     assert!(written.pods.iter().all(|pod| pod.2 == SaidIn::EventAlone), "{written:?}");
     assert_eq!((written.pods.len(), written.waits.len()), (2, 1));
-    assert_eq!(written.waits[0].said, SaidIn::Status, "the gang itself is not quiet");
+    assert_eq!(written.waits[0].class.said, SaidIn::Status, "the gang itself is not quiet");
 }
 
 #[test]

@@ -6,7 +6,8 @@ use muster::config::parse;
 use muster_benches::echo::Echo;
 use muster_benches::fleet::{Pod, amounts, group, node};
 use muster_benches::rig::{Rig, count, millis};
-use muster_core::delta::ClusterDelta;
+use muster_core::config::Dialect;
+use muster_core::delta::{ClusterDelta, OverQuotaTerms, OverQuotaWeights};
 use muster_core::ids::{Name, TimeMs};
 use muster_core::intent::DecisionOp;
 use muster_core::policy::{Registry, SchedulerConfig};
@@ -23,28 +24,38 @@ const GPUS: usize = NODES * 8;
 const CYCLES_MAX: usize = 10_000;
 
 /// Every action that makes room, and queues with a due of their own.
-fn config() -> SchedulerConfig {
-    let text = "actions: \"enqueue, allocate, preempt, reclaim, backfill\"\n\
-                tiers:\n\
-                - plugins: [{name: priority}, {name: gang}, {name: conformance}]\n\
-                - plugins: [{name: drf}, {name: predicates}, {name: capacity}, {name: nodeorder}]\n";
+fn config(dialect: Dialect) -> SchedulerConfig {
+    let text = match dialect {
+        Dialect::Volcano => {
+            "actions: \"enqueue, allocate, preempt, reclaim, backfill\"\n\
+             tiers:\n\
+             - plugins: [{name: priority}, {name: gang}, {name: conformance}]\n\
+             - plugins: [{name: drf}, {name: predicates}, {name: capacity}, {name: nodeorder}]\n"
+        }
+        Dialect::Kai => {
+            "actions: \"allocate, reclaim, preempt, stalegangeviction\"\n\
+             tiers:\n\
+             - plugins: [{name: predicates}, {name: proportion}, {name: priority}, {name: elastic}, \
+               {name: nodeplacement}, {name: subgrouporder}, {name: taskorder}, {name: minruntime}]\n"
+        }
+    };
     parse(&Registry::standard(), "scale", text).expect("a fixed text, valid").config
 }
 
 /// A gang that needs ten whole nodes, where each node has one pod that may go and seven that may not:
 /// hundreds of legal victims, and no set of them helps.
-pub(crate) fn unschedulable(options: &Options) -> Result<CaseFigures, String> {
+pub(crate) fn unschedulable(options: &Options, dialect: Dialect) -> Result<CaseFigures, String> {
     let mut known: Vec<ClusterDelta> = (0..NODES).map(node).collect();
-    known.push(queue("kept", GPUS - NODES, false));
-    known.push(queue("taken", 0, true));
-    known.push(queue("asks", NODES, true));
+    known.push(queue(dialect, "kept", GPUS - NODES, false));
+    known.push(queue(dialect, "taken", 0, true));
+    known.push(queue(dialect, "asks", NODES, true));
     for at in 0..NODES {
         gang(&mut known, &format!("kept-{at}"), "kept", 7, 1, Some(at));
         gang(&mut known, &format!("taken-{at}"), "taken", 1, 1, Some(at));
     }
     let mut arrives = Vec::new();
     gang(&mut arrives, "large", "asks", 10, 8, None);
-    let figures = run("unschedulable", options, known, arrives)?;
+    let figures = run("unschedulable", dialect, options, known, arrives)?;
     if figures.evicted + figures.placed > 0 {
         return Err(format!("nothing can be done, but something was: {figures:?}"));
     }
@@ -52,10 +63,10 @@ pub(crate) fn unschedulable(options: &Options) -> Result<CaseFigures, String> {
 }
 
 /// A cluster full of one queue's jobs, all of which another queue is due.
-pub(crate) fn reclaim(options: &Options) -> Result<CaseFigures, String> {
+pub(crate) fn reclaim(options: &Options, dialect: Dialect) -> Result<CaseFigures, String> {
     let mut known: Vec<ClusterDelta> = (0..NODES).map(node).collect();
-    known.push(queue("a", 0, true));
-    known.push(queue("b", GPUS, true));
+    known.push(queue(dialect, "a", 0, true));
+    known.push(queue(dialect, "b", GPUS, true));
     for job in 0..GPUS {
         gang(&mut known, &format!("a-{job}"), "a", 1, 1, Some(job % NODES));
     }
@@ -63,7 +74,7 @@ pub(crate) fn reclaim(options: &Options) -> Result<CaseFigures, String> {
     for job in 0..GPUS {
         gang(&mut arrives, &format!("b-{job}"), "b", 1, 1, None);
     }
-    let figures = run("reclaim", options, known, arrives)?;
+    let figures = run("reclaim", dialect, options, known, arrives)?;
     if (figures.evicted, figures.placed) != (GPUS, GPUS) {
         return Err(format!("{GPUS} jobs were to go for {GPUS}: {figures:?}"));
     }
@@ -73,12 +84,13 @@ pub(crate) fn reclaim(options: &Options) -> Result<CaseFigures, String> {
 /// Lets the scheduler know a cluster, then lets jobs arrive, and runs cycles until it rests.
 fn run(
     case: &'static str,
+    dialect: Dialect,
     options: &Options,
     known: Vec<ClusterDelta>,
     arrives: Vec<ClusterDelta>,
 ) -> Result<CaseFigures, String> {
     let threads = options.threads();
-    let mut rig = Rig::new(&config(), threads);
+    let mut rig = Rig::new(&config(dialect), threads);
     let mut echo = Echo::default();
     echo.note(&known);
     echo.note(&arrives);
@@ -91,7 +103,11 @@ fn run(
     }
     let figures = options.profiled(|| decide(&mut rig, &mut echo, arrives))??;
     rig.audit()?;
-    Ok(CaseFigures { case, threads, ..figures })
+    let dialect = match dialect {
+        Dialect::Volcano => "volcano",
+        Dialect::Kai => "kai",
+    };
+    Ok(CaseFigures { case, dialect, threads, ..figures })
 }
 
 /// Runs cycles until nothing is decided any more.
@@ -125,13 +141,17 @@ fn request(gpus: usize) -> ResourceList {
     amounts([("cpu", gpus * 4), ("memory", gpus << 34), ("nvidia.com/gpu", gpus), ("pods", 1)])
 }
 
-/// A queue that is due so many GPUs, with all that pods ask for beside them.
-fn queue(name: &str, gpus: usize, reclaimable: bool) -> ClusterDelta {
+/// A queue that is due so many GPUs, with all that pods ask for beside them; of KAI's, that is its quota,
+/// and it has a part of what is beyond quotas.
+fn queue(dialect: Dialect, name: &str, gpus: usize, reclaimable: bool) -> ClusterDelta {
     let mut due = request(gpus);
     due.retain(|(name, _)| &**name != "pods");
+    let weights = OverQuotaWeights { cpu: 1, memory: 1, gpu: 1 };
+    let terms = OverQuotaTerms { weights, ..OverQuotaTerms::default() };
     let queue = build::queue(name).with(|queue| {
         queue.deserved = Some(due);
         queue.reclaimable = reclaimable;
+        queue.over_quota = (dialect == Dialect::Kai).then(|| Box::new(terms));
     });
     queue.into()
 }

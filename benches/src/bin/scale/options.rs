@@ -6,6 +6,7 @@ use clap::{Parser, ValueEnum};
 use muster::config::{Parsed, default_config, parse};
 use muster_benches::flamegraph;
 use muster_benches::fleet::{Fleet, NODE};
+use muster_core::config::Dialect;
 use muster_core::policy::Registry;
 
 use crate::report::Output;
@@ -15,7 +16,7 @@ Examples:
   scale --nodes 100000 --gangs 100 --members 1000 --naive 100 -o json
   scale --nodes 5000 --gangs 10000 --members 1 --classes 10000
   scale --nodes 100000 --gangs 10 --members 100 --running 1000000
-  scale --case reclaim -o json
+  scale --case reclaim --dialect both -o json
 
 Exit codes: 0 done, 1 an answer was wrong, 2 bad usage.";
 
@@ -53,9 +54,13 @@ pub(crate) struct Options {
     /// Draws what the large cycle (or the cycles of a case) spent its time on.
     #[arg(long, value_name = "FILE")]
     pub(crate) flamegraph: Option<PathBuf>,
-    /// A fixed case instead, with rules of its own: only `--threads`, `--flamegraph` and `-o` count.
+    /// A fixed case instead, with rules of its own: only `--dialect`, `--threads`, `--flamegraph` and `-o`
+    /// count.
     #[arg(long)]
     pub(crate) case: Option<Case>,
+    /// Whose rules a case goes by; with both, one after the other in one run.
+    #[arg(long, value_enum, default_value_t = Dialects::Volcano)]
+    pub(crate) dialect: Dialects,
     /// How to print the figures.
     #[arg(short, long, value_enum, default_value_t = Output::Table)]
     pub(crate) output: Output,
@@ -68,6 +73,31 @@ pub(crate) enum Case {
     Unschedulable,
     /// One queue takes back a whole cluster from another.
     Reclaim,
+    /// A thousand of KAI's queues in four levels share a cluster of a hundred thousand jobs: what a pod that
+    /// ends costs, with shares kept up to date and divided anew.
+    FairShare,
+}
+
+/// Whose rules a case goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Dialects {
+    /// Volcano's.
+    Volcano,
+    /// KAI's.
+    Kai,
+    /// Volcano's, then KAI's.
+    Both,
+}
+
+impl Dialects {
+    /// Each of them.
+    pub(crate) fn each(self) -> &'static [Dialect] {
+        match self {
+            Self::Volcano => &[Dialect::Volcano],
+            Self::Kai => &[Dialect::Kai],
+            Self::Both => &[Dialect::Volcano, Dialect::Kai],
+        }
+    }
 }
 
 /// Most nodes or pods that can be asked for: rows are numbered in 32 bits.

@@ -61,11 +61,33 @@ pub(crate) struct Whole {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CaseFigures {
     pub(crate) case: &'static str,
+    /// Whose rules: `volcano` or `kai`.
+    pub(crate) dialect: &'static str,
     /// Time spent in cycles, from the arrival of what waits until nothing is decided any more.
     pub(crate) decision_ms: f64,
     pub(crate) cycles: usize,
     pub(crate) evicted: usize,
     pub(crate) placed: usize,
+    pub(crate) threads: usize,
+}
+
+/// What the case of fair shares measures.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FairShareFigures {
+    pub(crate) case: &'static str,
+    pub(crate) queues: usize,
+    pub(crate) jobs: usize,
+    /// A pod has ended: the shares brought up to date.
+    pub(crate) update_us: f64,
+    /// All shares divided anew.
+    pub(crate) anew_us: f64,
+    /// The second by the first.
+    pub(crate) anew_by_update: f64,
+    /// A whole cycle after a pod has ended.
+    pub(crate) cycle_us: f64,
+    /// The same where one queue was told again, so that the shares are divided anew.
+    pub(crate) cycle_anew_us: f64,
     pub(crate) threads: usize,
 }
 

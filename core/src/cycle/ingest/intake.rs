@@ -10,8 +10,8 @@ use super::subgroups::Grouping;
 use crate::class::Classes;
 use crate::cycle::Leadership;
 use crate::delta::{
-    ClusterDelta, DomainFacts, Facts, NodeFacts, ObjectRef, PastUseFacts, PodGroupFacts,
-    PriorityClassFacts, QueueFacts, TopologyFacts,
+    ClusterDelta, DomainFacts, Facts, NodeDeviceFacts, NodeFacts, ObjectRef, PastUseFacts,
+    PodGroupFacts, PriorityClassFacts, QueueFacts, TopologyFacts,
 };
 use crate::ids::{Name, ObjectKey, TimeMs};
 use crate::interpod::SelectorRegistry;
@@ -179,6 +179,7 @@ impl Intake<'_, '_> {
         if !item.offers(&offer) {
             self.cluster.offer(node, &offer);
         }
+        self.node_devices(node, facts.devices);
         self.write_capacity(node, facts, &offer);
         self.write_limits(node);
     }
@@ -210,6 +211,7 @@ impl Intake<'_, '_> {
     fn node_gone(&mut self, name: &Name) {
         let Some(&node) = self.directory.nodes.get(name) else { return };
         self.cluster.offer(node, &ResourceVec::default());
+        self.node_devices(node, NodeDeviceFacts::default());
         let Ok(mut item) = self.cluster.nodes.get_mut(node) else { return };
         if item.identity.present {
             self.cluster.images.remove(&item.rules.images);

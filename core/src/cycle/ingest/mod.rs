@@ -10,6 +10,7 @@ mod pods;
 mod moves;
 mod subgroups;
 mod volumes;
+mod devices;
 mod shards;
 mod loads;
 mod domains;
@@ -52,6 +53,8 @@ pub(crate) struct Dirty {
     pub(crate) shards: bool,
     /// Volumes that may be had, or who holds them, changed.
     pub(crate) volumes: bool,
+    /// The smallest or largest devices have other memory.
+    pub(crate) devices: bool,
     /// Loads of nodes were measured.
     pub(crate) loads: bool,
     /// Claims whose pods need another look at them.

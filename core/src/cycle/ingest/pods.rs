@@ -15,9 +15,9 @@ use crate::ids::{Name, ObjectKey};
 use crate::reservation::Release;
 use crate::resource::ResourceVec;
 use crate::world::{
-    Annotated, Assumed, Assumption, Catalog, ClassId, Cold, End, GroupRuleId, Guards, JobBackoff,
-    JobKey, Labels, LastTransaction, Membership, Mirror, Observed, OptionTime, ReportedWait, Said,
-    Say, TaskCold, TaskPriority, TaskTraits, Timing, ToldGang, VolumeNeeds,
+    Annotated, Assumed, Assumption, Catalog, ClassId, Cold, DeviceAsk, End, GroupRuleId, Guards,
+    JobBackoff, JobKey, Labels, LastTransaction, Membership, Mirror, Observed, OptionTime,
+    ReportedWait, Said, Say, TaskCold, TaskPriority, TaskTraits, Timing, ToldGang, VolumeNeeds,
 };
 
 /// Priority of a pod nobody gave one, as in Volcano.
@@ -41,9 +41,11 @@ impl Intake<'_, '_> {
         if self.is_old_news(task, facts) {
             return;
         }
-        let request = self.names.0.vector(&facts.request);
+        let mut request = self.names.0.vector(&facts.request);
+        let devices = self.device_ask(facts.devices, &mut request);
         let volumes = self.pod_claims(task, facts);
         let job = job_key(facts).and_then(|key| self.directory.jobs.get(&key).copied());
+        let home = self.cluster.task(task).home();
         // The node it was on may be needed by nobody else.
         self.note_nodes_left(task);
         self.cluster.detach(task);
@@ -52,7 +54,7 @@ impl Intake<'_, '_> {
         let role = job.map_or(0, |job| self.join_job(task, job, facts));
         let queue = job.map(|job| self.cluster.job(job).spec.queue);
         let group = queue.and_then(|queue| self.cluster.groups.of(queue));
-        let class = self.class_of(facts, &request, group, volumes.needs.clone());
+        let class = self.class_of(facts, (&request, devices), group, volumes.needs.clone());
         let siblings = job.map(|job| &self.cluster.job(job).members.0);
         let sibling = siblings.and_then(|tasks| tasks.iter().copied().find(|&other| other != task));
         self.write_facts(task, facts, &request, sibling);
@@ -66,6 +68,7 @@ impl Intake<'_, '_> {
             *item.membership = Membership { job, seat, role, subgroup: None, class };
             *item.request = self.classes.get(class).asked.clone();
         }
+        self.cluster.observe_devices(task, home, &facts.shared_devices);
         self.write_volumes(task, volumes);
         if let Some(job) = job {
             self.join_subgroup(task, job);
@@ -80,7 +83,7 @@ impl Intake<'_, '_> {
     fn class_of(
         &mut self,
         facts: &PodFacts,
-        request: &ResourceVec,
+        (request, devices): (&ResourceVec, Option<Box<DeviceAsk>>),
         group_rule: Option<GroupRuleId>,
         volumes: VolumeNeeds,
     ) -> ClassId {
@@ -90,7 +93,16 @@ impl Intake<'_, '_> {
         let matched = interpod.matching(&facts.key.namespace, &facts.labels);
         let (request, constraints) = (request.clone(), facts.constraints.clone());
         let kin = self.classes.reads().kin.then(|| Kin::of(facts));
-        let asks = Asks { request, constraints, group_rule, matched, volumes, default_spread, kin };
+        let asks = Asks {
+            request,
+            constraints,
+            group_rule,
+            matched,
+            volumes,
+            default_spread,
+            devices,
+            kin,
+        };
         self.classes.intern(asks, interpod, symbols)
     }
 
@@ -157,7 +169,7 @@ impl Intake<'_, '_> {
         item.priority.class.clone_from(&facts.priority_class);
         resolve_priority(&mut item.priority, &self.priority_classes);
         *item.traits = TaskTraits {
-            best_effort: request.is_empty_but_pods(),
+            best_effort: request.is_empty_but_pods() && facts.devices.is_none(),
             gated: !facts.gates.is_empty(),
             qos: facts.qos,
             ownership: facts.ownership,
@@ -291,6 +303,9 @@ impl Intake<'_, '_> {
         *item.timing = Timing::default();
         if item.cold.moved != OptionTime::NONE {
             item.cold.moved = OptionTime::NONE;
+        }
+        if !item.cold.devices.is_empty() {
+            item.cold.devices.clear();
         }
         forget_sayings(&mut item.cold);
     }

@@ -8,7 +8,9 @@ use bevy_ecs::prelude::World;
 use super::intake::Intake;
 use super::pods::resolve_priority;
 use super::spawn::ROOT_QUEUE;
-use super::{Dirty, default_spread, domains, groups, loads, moves, selectors, shards, volumes};
+use super::{
+    Dirty, default_spread, devices, domains, groups, loads, moves, selectors, shards, volumes,
+};
 use crate::class::Classes;
 use crate::delta::ObjectRef;
 use crate::evict::InfeasibleCache;
@@ -31,6 +33,7 @@ pub(super) fn sweep(world: &mut World) {
         debug_assert!(run.is_ok(), "the parameters are resources and queries that always exist");
     }
     volumes::look_again(world, &mut dirty);
+    devices::settle(world, &dirty);
     loads::settle(world, &dirty);
     moves::settle(world, &mut dirty);
     for entity in std::mem::take(&mut dirty.vacant) {

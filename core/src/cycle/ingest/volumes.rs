@@ -165,7 +165,7 @@ impl Intake<'_, '_> {
         self.cluster.detach(task);
         if let Ok(mut item) = self.cluster.tasks.get_mut(task) {
             item.membership.class = class;
-            item.traits.best_effort = request.is_empty_but_pods();
+            item.traits.best_effort = request.is_empty_but_pods() && item.request.devices.is_none();
         }
         self.write_volumes(task, resolved);
         self.cluster.attach(task);

@@ -11,7 +11,7 @@ use crate::intent::Intent;
 use crate::place::Session;
 use crate::status::{
     GangLack, GangWait, GroupPastReport, NON_PREEMPTIBLE_OVER_QUOTA, OVER_LIMIT,
-    POD_SCHEDULING_ERRORS, QUEUE_DOES_NOT_EXIST, SaidIn,
+    POD_SCHEDULING_ERRORS, QUEUE_DOES_NOT_EXIST, SaidIn, WaitClass,
 };
 use crate::verdict::{Reason, Verdict};
 use crate::world::{JobReadOnlyItem, TaskStatus};
@@ -36,24 +36,31 @@ enum WaitNews {
 }
 
 /// Tells what is new of these PodGroups.
-pub(super) fn reflect(session: &mut Session<'_, '_>, mut gangs: Vec<Entity>) {
-    gangs.sort_by_cached_key(|&job| session.cluster.job(job).identity.key.clone());
-    for job in gangs {
+pub(super) fn reflect(session: &mut Session<'_, '_>, gangs: &[Entity]) {
+    let mut news = Vec::new();
+    for &job in gangs {
         let item = session.cluster.job(job);
         let Some(tree) = item.spec.tree.as_deref() else { continue };
-        let told = item.identity.told.as_deref();
-        let times = tree.times();
-        let past = (told.is_none_or(|told| told.times != times)).then(|| GroupPastReport {
-            times,
-            holding: item.counts().count(&HOLDING),
-            needed: item.spec.min_available,
-        });
+        let past = past_news(&item, tree);
         let wait = wait_news(session, &item, tree);
-        if past.is_none() && matches!(wait, WaitNews::None) {
-            continue;
+        if past.is_some() || !matches!(wait, WaitNews::None) {
+            news.push((job, past, wait));
         }
+    }
+    news.sort_by_cached_key(|&(job, ..)| session.cluster.job(job).identity.key.clone());
+    for (job, past, wait) in news {
         tell(session, job, past, wait);
     }
+}
+
+fn past_news(job: &JobReadOnlyItem<'_, '_>, tree: &GroupTree) -> Option<GroupPastReport> {
+    let times = tree.times();
+    let told = job.identity.told.as_ref();
+    (told.is_none_or(|told| told.times != times)).then(|| GroupPastReport {
+        times,
+        holding: job.counts().count(&HOLDING),
+        needed: job.spec.min_available,
+    })
 }
 
 /// Notes what is told, and asks for it to be written.
@@ -70,7 +77,7 @@ fn tell(session: &mut Session<'_, '_>, job: Entity, past: Option<GroupPastReport
         WaitNews::None => {}
         WaitNews::Over => told.wait = None,
         WaitNews::Waits(wait) => {
-            if wait.said == SaidIn::Status {
+            if wait.class.said == SaidIn::Status {
                 told.failed_in = Some(wait.pool.clone());
             }
             told.wait = Some(wait.clone());
@@ -90,9 +97,12 @@ fn wait_news(
     }
     match &job.verdict.0 {
         Some(verdict) if says_something(verdict.reason) => {
-            let wait = wait_of(session, job, tree, verdict);
-            let known = told.is_some_and(|told| told.is_like(&wait));
-            if known { WaitNews::None } else { WaitNews::Waits(wait) }
+            let class = class_of(session, job, verdict);
+            if told.is_some_and(|told| told.class == class && told.pool == tree.pool) {
+                return WaitNews::None;
+            }
+            let message = in_pool(tree, verdict.message.clone());
+            WaitNews::Waits(GangWait { class, pool: tree.pool.clone(), message })
         }
         _ => WaitNews::None,
     }
@@ -103,12 +113,11 @@ fn says_something(reason: Reason) -> bool {
     !matches!(reason, Reason::WaitingForVictims | Reason::TriedOnce)
 }
 
-fn wait_of(
+fn class_of(
     session: &Session<'_, '_>,
     job: &JobReadOnlyItem<'_, '_>,
-    tree: &GroupTree,
     verdict: &Verdict,
-) -> GangWait {
+) -> WaitClass {
     let lack = match verdict.reason {
         Reason::GangIncomplete | Reason::Gated => GangLack::NotReady,
         _ => GangLack::Unschedulable,
@@ -118,10 +127,9 @@ fn wait_of(
     let holds = job.counts().count(&HOLDING) > 0;
     let in_status = lack == GangLack::Unschedulable && !cut_short && !holds;
     let queue_exists = session.cluster.queue(job.spec.queue).identity.present;
-    GangWait {
+    WaitClass {
         lack,
         said: if in_status { SaidIn::Status } else { SaidIn::EventAlone },
-        pool: tree.pool.clone(),
         reason: match verdict.reason {
             Reason::QueueOverCapability => OVER_LIMIT,
             Reason::QueueOverQuota => NON_PREEMPTIBLE_OVER_QUOTA,
@@ -129,7 +137,6 @@ fn wait_of(
             _ => POD_SCHEDULING_ERRORS,
         },
         code: verdict.reason,
-        message: in_pool(tree, verdict.message.clone()),
     }
 }
 

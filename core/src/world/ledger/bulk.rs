@@ -41,6 +41,7 @@ impl BulkKey {
         let cold = &tasks.cold[row];
         let plain =
             cold.guards.0.is_empty() && cold.nomination.0.is_none() && cold.volumes.is_nothing();
+        let plain = plain && tasks.request[row].devices.is_none();
         let member = &tasks.membership[row];
         let job = member.job.filter(|_| plain)?;
         Some(Self { job, class: member.class, role: member.role, subgroup: member.subgroup })

@@ -26,11 +26,6 @@ pub(crate) enum Choice<'a> {
 }
 
 impl Cluster<'_, '_> {
-    /// What a task holds; empty for most.
-    pub(crate) fn picks(&self, task: Entity) -> Vec<Pick> {
-        self.tasks.get(task).map_or_else(|_| Vec::new(), |task| task.cold.volumes.picks.clone())
-    }
-
     /// Gives back what a task holds and takes what it needs where it is now.
     pub(crate) fn repick(&mut self, task: Entity, choice: Choice<'_>) {
         let Ok(mut item) = self.tasks.get_mut(task) else { return };

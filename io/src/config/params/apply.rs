@@ -1,8 +1,9 @@
 //! What parameters set in a configuration that was read.
 
 use muster_core::config::{
-    ALLOW_CONSOLIDATING_KEY, ActionConfig, ArgumentKind, ArgumentValue, Dialect, EvictionMode,
-    FitErrors, Hierarchy, MAX_PREEMPTEES_KEY, Pool, STALE_GRACE_KEY, View, WorkerLabels, argument,
+    ALLOW_CONSOLIDATING_KEY, ActionConfig, ArgumentKind, ArgumentValue, Dialect, DividingQueues,
+    EvictionMode, FitErrors, MAX_PREEMPTEES_KEY, Pool, STALE_GRACE_KEY, View, WorkerLabels,
+    argument,
 };
 use muster_core::policy::SchedulerConfig;
 
@@ -22,7 +23,7 @@ const OF_ACTIONS: [(&str, &str, &str); 3] = [
 impl Params {
     /// Puts them into the configuration; what could not be, one sentence each.
     pub(in crate::config) fn apply(&self, config: &mut SchedulerConfig) -> Vec<String> {
-        config.view = self.view(config.dialect);
+        config.view = self.view();
         let tuning = &mut config.tuning;
         if let Some(ms) = self.ms(PERIOD).filter(|ms| *ms > 0) {
             tuning.period_ms = ms;
@@ -45,18 +46,17 @@ impl Params {
         given.collect()
     }
 
-    fn view(&self, dialect: Dialect) -> View {
+    fn view(&self) -> View {
         let divided = [POOL_KEY, POOL_VALUE].iter().any(|name| self.text(name).is_some());
         let pool = || Pool { key: self.label(POOL_KEY), value: self.label(POOL_VALUE) };
         let workers = || WorkerLabels { cpu: self.label(CPU_WORKER), gpu: self.label(GPU_WORKER) };
         View {
-            // KAI leaves to others what has the label of a pool, told of a pool or not.
-            pool: (divided || dialect == Dialect::Kai).then(pool),
+            pool: divided.then(pool),
             workers: (self.switch(RESTRICT) == Some(true)).then(workers),
             queue_label: self.text(QUEUE_LABEL).map(Into::into),
             hierarchy: match self.switch(HIERARCHY) {
-                Some(false) => Hierarchy::Flat,
-                _ => Hierarchy::Full,
+                Some(false) => DividingQueues::Flat,
+                _ => DividingQueues::Full,
             },
         }
     }

@@ -57,7 +57,7 @@ const ANSWER_WITHIN: (&str, i64) = ("usageQueryTimeout", 10_000);
 const RESOLUTION: (&str, i64) = ("queryResolution", MINUTE_MS);
 
 /// What the keys say; a value that cannot be used is none, and an error by then.
-pub(super) struct Params {
+pub(super) struct UsageParams {
     half_life_ms: Option<i64>,
     span: Option<UsageSpan>,
     every_ms: Option<i64>,
@@ -133,7 +133,7 @@ impl<'n, 'f> Keys<'n, 'f> {
     }
 }
 
-impl Params {
+impl UsageParams {
     /// Reads the maps `usageParams` and `extraParams`; the latter stands in the former, or beside it.
     pub(super) fn read(
         reader: &mut Reader<'_>,

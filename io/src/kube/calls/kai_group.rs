@@ -73,7 +73,7 @@ impl ApiCalls {
     /// Says why a group waits, unless it says so itself.
     pub(super) async fn report_gang_wait(&self, group: &ObjectKey, wait: &GangWait) {
         let Some(cached) = self.statuses.gang(group) else { return };
-        if wait.said == SaidIn::Status {
+        if wait.class.said == SaidIn::Status {
             if says_already(&cached.status, wait) {
                 return;
             }
@@ -92,7 +92,7 @@ impl ApiCalls {
                 }
             }
         }
-        let (reason, message) = (wait.lack.as_str(), wait.text());
+        let (reason, message) = (wait.class.lack.as_str(), wait.text());
         self.events.note(Happening::gang(group, &cached.uid, reason, message));
     }
 
@@ -131,8 +131,8 @@ fn says_already(status: &KaiPodGroupStatus, wait: &GangWait) -> bool {
     let Some(newest) = status.newest() else { return false };
     let code = newest.message.split_once(": ").map_or("", |(code, _)| code);
     status.newest_pool() == Some(&*wait.pool)
-        && code == wait.code.as_str()
-        && newest.reasons.iter().map(|entry| entry.reason.as_str()).eq([wait.reason])
+        && code == wait.class.code.as_str()
+        && newest.reasons.iter().map(|entry| entry.reason.as_str()).eq([wait.class.reason])
 }
 
 /// The annotations that have to change, each with its text; null takes one away.
@@ -160,18 +160,16 @@ fn path(group: &ObjectKey) -> String {
 
 #[cfg(test)]
 mod tests {
-    use muster_core::status::{GangLack, OVER_LIMIT, POD_SCHEDULING_ERRORS};
+    use muster_core::status::{GangLack, OVER_LIMIT, POD_SCHEDULING_ERRORS, WaitClass};
     use muster_core::verdict::Reason;
 
     use super::*;
 
     fn wait(pool: &str, code: Reason, reason: &'static str) -> GangWait {
+        let (lack, said) = (GangLack::Unschedulable, SaidIn::Status);
         GangWait {
-            lack: GangLack::Unschedulable,
-            said: SaidIn::Status,
+            class: WaitClass { lack, said, reason, code },
             pool: pool.into(),
-            reason,
-            code,
             message: "2 of 3 pods find a place".to_owned(),
         }
     }

@@ -199,6 +199,8 @@ pub(crate) fn calls(intents: Vec<Intent>) -> Vec<Call> {
                 claims.push((pod, ClaimFix { claim, volume }));
                 continue;
             }
+            // A pod that asks for parts of devices is set aside on a real cluster: it is never placed.
+            Intent::FixDevices { .. } => continue,
             Intent::Bind { pod, uid, node, ruling } => {
                 let own = claims.extract_if(.., |(of, _)| *of == pod).map(|(_, fix)| fix).collect();
                 act(pod, uid, ActKind::Bind { node, ruling, claims: own })

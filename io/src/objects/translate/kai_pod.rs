@@ -1,10 +1,13 @@
-//! What labels and annotations of KAI's say of a pod.
+//! What labels and annotations of KAI's say of a pod. What it asks of devices is in [`devices`].
 
-use muster_core::delta::Ownership;
+use muster_core::delta::{DeviceRequest, Ownership};
+use muster_core::ids::Name;
+use muster_core::resource::ResourceList;
 
-use super::member;
+use super::DeviceSharing;
+use super::devices;
 use crate::objects::kai_podgroup::preemptibility;
-use crate::objects::{Metadata, Pod, Resources};
+use crate::objects::{Metadata, Pod};
 
 /// Names the PodGroup a pod belongs to.
 pub(in crate::objects) const GROUP_NAME: &str = "pod-group-name";
@@ -17,25 +20,6 @@ const PREEMPTIBILITY: &str = "kai.scheduler/preemptibility";
 
 /// The name KAI's scheduler has by default.
 pub(super) const SCHEDULER: &str = "kai-scheduler";
-
-/// Annotations that ask for a part of a GPU.
-const SHARES: [&str; 3] = ["gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"];
-
-/// What the names of instances that a GPU is divided into begin with, as resources and as annotations.
-const MIG: &str = "nvidia.com/mig-";
-
-/// Whole GPUs, by whoever makes them.
-const WHOLE: [&str; 2] = ["nvidia.com/gpu", "amd.com/gpu"];
-
-/// Is the resource a GPU, or an instance one is divided into?
-pub(super) fn is_gpu(resource: &str) -> bool {
-    WHOLE.contains(&resource) || resource.starts_with(MIG)
-}
-
-/// Does the pod ask for a part of a GPU?
-pub(super) fn asks_for_share(metadata: &Metadata) -> bool {
-    SHARES.iter().any(|key| metadata.annotations.contains_key(*key))
-}
 
 /// The PodGroup the pod names.
 pub(in crate::objects) fn group(metadata: &Metadata) -> Option<&str> {
@@ -53,25 +37,46 @@ pub(in crate::objects) fn preemptable(metadata: &Metadata) -> Option<bool> {
     preemptibility(text)
 }
 
-/// Why the pod cannot be placed by this version: the field that asks for too much, and the sentence.
-pub(in crate::objects) fn refusal(
+/// What a pod of KAI's asks of devices and what it has of them.
+#[derive(Default)]
+pub(in crate::objects) struct PodDevices {
+    pub(in crate::objects) asked: Option<DeviceRequest>,
+    pub(in crate::objects) shared: Vec<Name>,
+}
+
+/// What the pod asks of devices beside whole ones; an error names the field and what is wrong with it. A pod
+/// that has its node keeps its room there, whatever it says.
+pub(in crate::objects) fn devices(
     pod: &Pod,
     ownership: Ownership,
-) -> Option<(String, &'static str)> {
-    let on_its_way = pod.spec.node_name.as_deref().is_none_or(str::is_empty);
-    let waits = on_its_way && ownership == Ownership::Ours && is_of_kai(pod);
-    waits.then(|| beyond(pod)).flatten()
+    (request, sharing): (&ResourceList, DeviceSharing),
+) -> Result<PodDevices, devices::Complaint> {
+    if !is_of_kai(pod) {
+        return Ok(PodDevices::default());
+    }
+    let placed = is_placed(pod);
+    let waits = !placed && ownership == Ownership::Ours;
+    let asked = match devices::asked(pod, request) {
+        Err(complaint) if waits => return Err(complaint),
+        asked => asked.unwrap_or(None),
+    };
+    if let Some(complaint) = devices::beyond(pod, asked, sharing).filter(|_| waits) {
+        return Err(complaint);
+    }
+    let knows = placed && matches!(asked, Some(DeviceRequest::Share(_)));
+    let shared = if knows { devices::shared(&pod.metadata) } else { Vec::new() };
+    Ok(PodDevices { asked, shared })
 }
 
 /// What is known of a pod that is on its node already, although it asks for what cannot be counted.
 pub(in crate::objects) fn complaint(pod: &Pod) -> Vec<String> {
-    let placed = pod.spec.node_name.as_deref().is_some_and(|node| !node.is_empty());
     let mut found = Vec::new();
-    if placed
-        && is_of_kai(pod)
-        && let Some((field, _)) = beyond(pod)
-    {
-        found.push(format!("has {field}; on its node only its plain requests count"));
+    if is_placed(pod) && is_of_kai(pod) {
+        let fault =
+            devices::asked(pod, &ResourceList::new()).err().or_else(|| devices::claims(pod));
+        if let Some((field, _)) = fault {
+            found.push(format!("has {field}; on its node only its plain requests count"));
+        }
     }
     if let Some(text) = pod.metadata.labels.get(PREEMPTIBILITY)
         && preemptibility(text).is_none()
@@ -83,44 +88,19 @@ pub(in crate::objects) fn complaint(pod: &Pod) -> Vec<String> {
     found
 }
 
+/// Is it the pod that holds a shared GPU for those that share it?
+pub(in crate::objects) fn holds_for_others(metadata: &Metadata) -> bool {
+    let app = metadata.labels.get("app").is_some_and(|app| app == "kai-resource-reservation");
+    app && metadata.labels.contains_key(devices::GROUP)
+}
+
+fn is_placed(pod: &Pod) -> bool {
+    pod.spec.node_name.as_deref().is_some_and(|node| !node.is_empty())
+}
+
 /// Does the pod speak KAI's dialect?
 fn is_of_kai(pod: &Pod) -> bool {
     pod.spec.scheduler_name.as_deref() == Some(SCHEDULER)
         || group(&pod.metadata).is_some()
         || queue(&pod.metadata, QUEUE).is_some()
 }
-
-fn beyond(pod: &Pod) -> Option<(String, &'static str)> {
-    let annotations = || pod.metadata.annotations.keys();
-    let annotation = |key: &str| format!("metadata.annotations[{key:?}]");
-    if let Some(key) = annotations().find(|key| SHARES.contains(&key.as_str())) {
-        return Some((
-            annotation(key),
-            "asks for a part of a GPU, which this version does not give",
-        ));
-    }
-    if let Some(key) = annotations().find(|key| key.starts_with(MIG)) {
-        return Some((annotation(key), INSTANCE));
-    }
-    let lists =
-        [("containers", &pod.spec.containers), ("initContainers", &pod.spec.init_containers)];
-    for (list, containers) in lists {
-        for (at, container) in containers.iter().enumerate() {
-            if let Some(field) = instance_in(&container.resources) {
-                return Some((format!("spec.{list}[{at}].resources.{field}"), INSTANCE));
-            }
-        }
-    }
-    let claims = "asks for devices by claims, which this version does not allocate";
-    (!pod.spec.resource_claims.is_empty()).then(|| ("spec.resourceClaims".to_owned(), claims))
-}
-
-fn instance_in(resources: &Resources) -> Option<String> {
-    let lists = [("requests", &resources.requests), ("limits", &resources.limits)];
-    lists.into_iter().find_map(|(list, amounts)| {
-        let name = amounts.keys().find(|name| name.starts_with(MIG))?;
-        Some(member(list, name))
-    })
-}
-
-const INSTANCE: &str = "asks for an instance of a divided GPU, which this version does not give";

@@ -14,6 +14,7 @@ pub(super) mod nodegroup;
 mod strategy;
 mod kai_pod;
 mod sight;
+pub(super) mod devices;
 pub(super) mod group_tree;
 pub(super) mod group_budget;
 pub(super) mod role_topology;
@@ -27,6 +28,7 @@ use crate::objects::{self, Object, ObjectKind};
 pub(super) use about::{
     About, PREEMPTABLE, annotation_or_label, member, pairs, parse_bool, preemptable,
 };
+pub(crate) use devices::{GROUP as DEVICE_GROUP, group_labels};
 pub(crate) use pod::{annotate, annotations, group_of, keep_reservation, queue_of};
 pub(super) use selector::{exact_labels, label_selector};
 pub(super) use sight::hide_gpus;
@@ -37,7 +39,17 @@ pub(crate) use volume::{IS_DEFAULT, SELECTED_NODE};
 pub struct OwnerRule {
     names: Vec<Box<str>>,
     unnamed: Ownership,
+    sharing: DeviceSharing,
     view: View,
+}
+
+/// Can pods be given parts of devices?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceSharing {
+    /// They can.
+    Given,
+    /// Nobody is there who would see to it.
+    NotGiven,
 }
 
 impl OwnerRule {
@@ -45,19 +57,24 @@ impl OwnerRule {
     pub fn simulation() -> Self {
         let names = ["muster", "volcano", kai_pod::SCHEDULER];
         let (names, unnamed) = (names.map(Into::into).to_vec(), Ownership::Ours);
-        Self { names, unnamed, view: View::default() }
+        Self { names, unnamed, sharing: DeviceSharing::Given, view: View::default() }
     }
 
     /// On a real cluster exactly the pods that name one of these schedulers are ours.
     pub fn named(names: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
         let (names, unnamed) = (names.into_iter().map(Into::into).collect(), Ownership::Foreign);
-        Self { names, unnamed, view: View::default() }
+        Self { names, unnamed, sharing: DeviceSharing::NotGiven, view: View::default() }
     }
 
     /// The same for a scheduler that sees a part of the cluster.
     #[must_use]
     pub fn seeing(self, view: View) -> Self {
         Self { view, ..self }
+    }
+
+    /// Can pods be given parts of devices?
+    pub(in crate::objects) fn sharing(&self) -> DeviceSharing {
+        self.sharing
     }
 
     /// Is the object there for us? What is not is to be told as gone, or not at all.

@@ -41,14 +41,17 @@ impl Translate for Pod {
     fn delta(&self, about: &About<'_>, owner: &OwnerRule) -> Result<ClusterDelta, TranslateError> {
         let metadata = &self.metadata;
         let ownership = owner.of_pod(self);
-        if let Some((field, problem)) = kai_pod::refusal(self, ownership) {
-            return Err(about.malformed(field, problem));
+        let mut request = request::total(about, &self.spec)?;
+        let devices = kai_pod::devices(self, ownership, (&request, owner.sharing()));
+        let devices = devices.map_err(|(field, problem)| about.malformed(field, problem))?;
+        if kai_pod::holds_for_others(metadata) {
+            // The GPU it was given is that of the pods that share it, and counts with them.
+            request.retain(|(name, _)| &**name != "nvidia.com/gpu");
         }
         let node_name = self.spec.node_name.as_deref().unwrap_or_default();
         let nominated = self.status.nominated_node_name.as_deref().unwrap_or_default();
         let class = self.spec.priority_class_name.as_deref().unwrap_or_default();
         let gates = self.spec.scheduling_gates.iter().map(|gate| gate.name.as_str().into());
-        let request = request::total(about, &self.spec)?;
         let mut constraints = placed_or(node_name, constraints(about, self))?;
         sight::keep_to_workers(owner.view(), self, &request, &mut constraints);
         Ok(PodFacts {
@@ -68,6 +71,8 @@ impl Translate for Pod {
             preempts: priority_class::policy(self.spec.preemption_policy.as_deref()),
             cooldown_ms: cooldown(metadata).unwrap_or(0),
             request,
+            devices: devices.asked,
+            shared_devices: devices.shared,
             qos: request::qos(&self.spec),
             constraints,
             claims: volume::claims_of(about, self)?,

@@ -1,12 +1,12 @@
 //! What of a cluster a scheduler sees: objects of its pool, nodes that are marked for what runs there,
 //! queues that divide the cluster.
 
-use muster_core::config::{Hierarchy, Pool, View, WorkerLabels};
+use muster_core::config::{DividingQueues, Pool, View, WorkerLabels};
 use muster_core::delta::{Constraints, NodeTerm, Operator, Requirement};
 use muster_core::ids::Name;
 use muster_core::resource::ResourceList;
 
-use super::kai_pod;
+use super::devices;
 use super::pod::group_of;
 use crate::objects::{Metadata, Object, Pod};
 
@@ -19,7 +19,7 @@ pub(super) fn sees(view: &View, object: &Object) -> bool {
         Object::KaiQueue(queue) => {
             let above_all = queue.spec.parent_queue.is_empty();
             is_in(view.pool.as_ref(), &queue.metadata)
-                && !(above_all && view.hierarchy == Hierarchy::Flat)
+                && !(above_all && view.hierarchy == DividingQueues::Flat)
         }
         Object::Queue(_) | Object::PodGroup(_) | Object::KaiPodGroup(_) => {
             object.metadata().is_none_or(|metadata| is_in(view.pool.as_ref(), metadata))
@@ -50,7 +50,7 @@ pub(in crate::objects) fn hide_gpus(
 ) {
     let hidden = |workers: &WorkerLabels| !metadata.labels.contains_key(&*workers.gpu);
     if view.workers.as_ref().is_some_and(hidden) {
-        allocatable.retain(|(name, _)| !kai_pod::is_gpu(name));
+        allocatable.retain(|(name, _)| !devices::is_gpu(name));
     }
 }
 
@@ -62,8 +62,8 @@ pub(super) fn keep_to_workers(
     constraints: &mut Constraints,
 ) {
     let Some(workers) = &view.workers else { return };
-    let wants = kai_pod::asks_for_share(&pod.metadata)
-        || request.iter().any(|(name, amount)| kai_pod::is_gpu(name) && !amount.is_zero());
+    let wants = devices::asks_for_share(&pod.metadata)
+        || request.iter().any(|(name, amount)| devices::is_gpu(name) && !amount.is_zero());
     let key = if wants { &workers.gpu } else { &workers.cpu };
     let marked = Requirement { key: key.clone(), operator: Operator::Exists, values: Vec::new() };
     match &mut constraints.required_affinity {

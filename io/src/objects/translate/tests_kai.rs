@@ -1,8 +1,9 @@
 //! KAI's objects in, facts or the exact complaint out.
 
 use muster_core::delta::{
-    ClusterDelta, Facts, GroupTree, LevelWish, PodFacts, PodGroupFacts, QueueFacts, SubGroupNode,
-    TopologyFacts, Tries, WholeWhen,
+    ClusterDelta, DevicePart, DeviceRequest, DeviceShare, Division, Facts, GroupTree, LevelWish,
+    NodeDeviceFacts, PodFacts, PodGroupFacts, QueueFacts, SubGroupNode, TopologyFacts, Tries,
+    WholeWhen,
 };
 use muster_core::resource::Quantity;
 use muster_core::status::SaidIn;
@@ -429,37 +430,130 @@ fn a_pod_says_group_and_queue_in_either_dialect() {
     assert_eq!(unsupported(&pod(&alone("perhaps"), &json!({}))).len(), 1);
 }
 
+/// A pod of KAI's with annotations and one container that asks for this.
+fn asking(annotations: &Value, requests: &Value) -> Object {
+    let spec = json!({
+        "schedulerName": "kai-scheduler", "containers": [{"resources": {"requests": requests}}],
+    });
+    pod(&json!({"annotations": annotations}), &spec)
+}
+
 #[test]
-fn a_pod_that_asks_for_parts_of_devices_is_set_aside_unless_it_has_its_node() {
-    let spec =
-        |container: Value| json!({"schedulerName": "kai-scheduler", "containers": [container]});
-    let instance = json!({"resources": {"limits": {"nvidia.com/mig-1g.10gb": "1"}}});
-    let claims = json!({"schedulerName": "kai-scheduler", "resourceClaims": [{"name": "c"}]});
-    let annotated = |key: &str| json!({"annotations": {key: "1"}});
-    let asking = [
-        (annotated("gpu-fraction"), spec(json!({})), "asks for a part of a GPU"),
-        (annotated("gpu-memory"), spec(json!({})), "asks for a part of a GPU"),
-        (
-            annotated("nvidia.com/mig-1g.5gb"),
-            spec(json!({})),
-            "asks for an instance of a divided GPU",
-        ),
-        (json!({}), spec(instance), "asks for an instance of a divided GPU"),
-        (json!({}), claims, "asks for devices by claims"),
-    ];
-    for (metadata, spec, expected) in asking {
-        let told = fault(&pod(&metadata, &spec));
-        assert!(told.contains(expected), "{told}");
-        let mut placed = spec.clone();
-        placed["nodeName"] = "n".into();
-        let placed = pod(&metadata, &placed);
-        assert!(matches!(facts(&placed), Facts::Pod(_)));
-        let told = unsupported(&placed).join("\n");
-        assert!(told.contains("on its node only its plain requests count"), "{told}");
-        let mut foreign = spec.clone();
-        foreign["schedulerName"] = "default-scheduler".into();
-        assert!(matches!(facts(&pod(&metadata, &foreign)), Facts::Pod(_)));
-    }
+fn parts_of_devices_and_instances_are_read() {
+    let asked = |annotations: Value, requests: Value| {
+        let Facts::Pod(facts) = facts(&asking(&annotations, &requests)) else { panic!("a pod") };
+        facts.devices
+    };
+    let share = |devices, part| Some(DeviceRequest::Share(DeviceShare { devices, part }));
+    let none = || json!({});
+    assert_eq!(asked(json!({"gpu-fraction": "0.5"}), none()), share(1, DevicePart::Milli(500)));
+    assert_eq!(asked(json!({"gpu-memory": "2000"}), none()), share(1, DevicePart::Memory(2000)));
+    let several = json!({"gpu-memory": "2000", "gpu-fraction-num-devices": "3"});
+    assert_eq!(asked(several, none()), share(3, DevicePart::Memory(2000)));
+    let instances = json!({"nvidia.com/mig-3g.40gb": "2", "nvidia.com/mig-1g.10gb": "1"});
+    assert_eq!(asked(none(), instances), Some(DeviceRequest::Instances { devices: 7 }));
+    assert_eq!(asked(none(), json!({"nvidia.com/gpu": "1"})), None);
     // To a pod of another dialect the words mean nothing.
-    assert!(matches!(facts(&pod(&annotated("gpu-memory"), &json!({}))), Facts::Pod(_)));
+    let other = pod(&json!({"annotations": {"gpu-memory": "x"}}), &json!({}));
+    assert!(matches!(facts(&other), Facts::Pod(facts) if facts.devices.is_none()));
+}
+
+#[test]
+fn a_pod_that_asks_for_devices_in_vain_is_set_aside_unless_it_has_its_node() {
+    let whole = json!({"nvidia.com/gpu": "1"});
+    let instance = json!({"nvidia.com/mig-1g.10gb": "1"});
+    let wrong = [
+        (json!({"gpu-fraction": "1"}), json!({}), "\"1\" is no part of a GPU"),
+        (json!({"gpu-memory": "0"}), json!({}), "\"0\" is no amount of memory"),
+        (json!({"gpu-fraction": "0.5", "gpu-memory": "9"}), json!({}), "stands beside gpu-memory"),
+        (
+            json!({"gpu-fraction-num-devices": "2"}),
+            json!({}),
+            "says of how many GPUs, not how much",
+        ),
+        (
+            json!({"gpu-fraction": "0.5", "gpu-fraction-num-devices": "0"}),
+            json!({}),
+            "is no number of GPUs",
+        ),
+        (json!({"gpu-fraction": "0.5"}), whole, "and the containers for whole ones"),
+        (json!({"gpu-memory": "9"}), instance, "and the containers for whole ones"),
+        (json!({"nvidia.com/mig-1g.5gb": "1"}), json!({}), "ask for them as a resource"),
+    ];
+    for (annotations, requests, expected) in wrong {
+        let told = fault(&asking(&annotations, &requests));
+        assert!(told.contains(expected) && told.contains("metadata.annotations["), "{told}");
+        let Object::Pod(mut placed) = asking(&annotations, &requests) else { panic!("a pod") };
+        placed.spec.node_name = Some("n".into());
+        assert!(matches!(facts(&Object::Pod(placed.clone())), Facts::Pod(_)));
+        placed.spec.node_name = None;
+        placed.spec.scheduler_name = Some("default-scheduler".into());
+        assert!(matches!(facts(&Object::Pod(placed)), Facts::Pod(_)));
+    }
+    let claims = json!({"schedulerName": "kai-scheduler", "resourceClaims": [{"name": "c"}]});
+    let told = fault(&pod(&json!({}), &claims));
+    assert!(told.contains("asks for devices by claims"), "{told}");
+    let placed = json!({
+        "schedulerName": "kai-scheduler", "resourceClaims": [{"name": "c"}], "nodeName": "n",
+    });
+    let told = unsupported(&pod(&json!({}), &placed)).join("\n");
+    assert!(told.contains("on its node only its plain requests count"), "{told}");
+}
+
+#[test]
+fn on_a_real_cluster_nobody_gives_parts_of_devices() {
+    let owner = OwnerRule::named(["kai-scheduler"]);
+    let share = asking(&json!({"gpu-fraction": "0.5"}), &json!({}));
+    let told = translate(&share, &owner).unwrap_err().to_string();
+    assert!(told.contains("gives in simulations only"), "{told}");
+    let instance = asking(&json!({}), &json!({"nvidia.com/mig-1g.10gb": "1"}));
+    assert!(translate(&instance, &owner).is_ok());
+}
+
+#[test]
+fn a_pod_on_its_node_says_which_devices_it_shares() {
+    let shared = |labels: Value| {
+        let metadata = json!({"annotations": {"gpu-fraction": "0.5"}, "labels": labels});
+        let spec = json!({"schedulerName": "kai-scheduler", "nodeName": "n"});
+        let Facts::Pod(facts) = facts(&pod(&metadata, &spec)) else { panic!("a pod") };
+        facts.shared_devices.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(shared(json!({"runai-gpu-group": "g"})), ["g"]);
+    assert_eq!(shared(json!({"runai-gpu-group/b": "b", "runai-gpu-group/a": "a"})), ["a", "b"]);
+    assert!(shared(json!({"runai-gpu-groups": "g"})).is_empty());
+}
+
+#[test]
+fn the_pod_that_holds_a_shared_device_asks_for_none_of_its_own() {
+    let asks = |labels: Value| {
+        let spec = json!({
+            "nodeName": "n", "containers": [{"resources": {"requests": {"nvidia.com/gpu": "1"}}}],
+        });
+        let Facts::Pod(facts) = facts(&pod(&json!({"labels": labels}), &spec)) else {
+            panic!("a pod")
+        };
+        facts.request.iter().any(|(name, _)| name == "nvidia.com/gpu")
+    };
+    assert!(!asks(json!({"app": "kai-resource-reservation", "runai-gpu-group": "g"})));
+    assert!(asks(json!({"app": "web"})) && asks(json!({"runai-gpu-group": "g"})));
+}
+
+#[test]
+fn a_node_says_how_its_devices_are_divided_and_what_they_have() {
+    let devices = |labels: Value, allocatable: Value| {
+        let node = json!({
+            "metadata": {"name": "n", "labels": labels}, "status": {"allocatable": allocatable},
+        });
+        let Facts::Node(facts) = facts(&object(ObjectKind::Node, &node)) else { panic!("a node") };
+        facts.devices
+    };
+    let plain = devices(json!({"nvidia.com/gpu.memory": "16384"}), json!({"nvidia.com/gpu": "2"}));
+    let expected = NodeDeviceFacts { memory: Some(16_300), ..NodeDeviceFacts::default() };
+    assert_eq!(plain, expected);
+    let mixed = json!({"nvidia.com/mig.strategy": "mixed"});
+    let divided = devices(mixed.clone(), json!({"nvidia.com/mig-2g.10gb": "3"}));
+    let expected = NodeDeviceFacts { memory: None, division: Division::Mixed, instances: 6 };
+    assert_eq!(divided, expected);
+    // The label says how they would be divided; on a node without divided ones it means nothing.
+    assert_eq!(devices(mixed, json!({"nvidia.com/gpu": "2"})), NodeDeviceFacts::default());
 }

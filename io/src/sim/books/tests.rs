@@ -1,5 +1,7 @@
 //! What the books say after deltas.
 
+use muster_core::delta::PodPhase;
+
 use super::super::fixtures::{books, gang, key, node, pod, queue, running, set, set_gang};
 use super::*;
 

@@ -9,7 +9,7 @@ use muster_core::status::{
 };
 
 use super::Cluster;
-use crate::objects::translate::annotate;
+use crate::objects::translate::{DEVICE_GROUP, annotate, group_labels};
 use crate::objects::{
     GroupPast, NodeShardStatus, ObjectKind, Pod, PodGroupCondition, Scalar, SchedulingCondition,
 };
@@ -26,6 +26,7 @@ impl Cluster {
                         self.unfixed.insert(pod.clone(), reason);
                     }
                 }
+                Intent::FixDevices { pod, uid, devices, .. } => self.label(pod, uid, devices),
                 Intent::Evict { pod, uid, .. } => self.evict(pod, uid, now_ms),
                 Intent::Nominate { pod, uid, node } => self.nominate(pod, uid, node.as_ref()),
                 Intent::Annotate { pod, uid, reservation } => {
@@ -46,6 +47,9 @@ impl Cluster {
 
     fn bind(&mut self, key: &ObjectKey, uid: &Name, node: &Name, now_ms: i64) {
         if let Err(reason) = self.try_bind(key, uid, node, now_ms) {
+            if let Some(pod) = self.store.pod_mut(key).filter(|pod| pod.spec.node_name.is_none()) {
+                drop_device_labels(pod);
+            }
             let (pod, uid) = (key.clone(), uid.clone());
             return self.outcomes.push(ClusterDelta::BindFailed { pod, uid, reason });
         }
@@ -84,6 +88,15 @@ impl Cluster {
         pod.status.placed_ms = Some(now_ms);
         pod.status.nominated_node_name = None;
         Ok(())
+    }
+
+    /// Writes which devices a pod shares; the bind that follows tells of the change.
+    fn label(&mut self, key: &ObjectKey, uid: &Name, devices: &[Name]) {
+        let Some(pod) = self.store.pod_mut(key).filter(|pod| has_uid(pod, uid)) else { return };
+        if pod.spec.node_name.is_none() {
+            drop_device_labels(pod);
+            pod.metadata.labels.extend(group_labels(devices));
+        }
     }
 
     /// Fails as often as the timeline said.
@@ -161,7 +174,7 @@ impl Cluster {
     /// As with the past.
     fn write_wait(&mut self, key: &ObjectKey, wait: &GangWait) {
         let Some(group) = self.store.kai_group_mut(key) else { return };
-        if wait.said == SaidIn::Status {
+        if wait.class.said == SaidIn::Status {
             let condition = SchedulingCondition::of(wait, group.status.next_transition());
             let conditions = &mut group.status.scheduling_conditions;
             conditions.retain(|entry| *entry.node_pool != *wait.pool);
@@ -205,6 +218,11 @@ fn condition(held: &Condition) -> PodGroupCondition {
         reason: held.reason.to_string(),
         message: held.message.clone(),
     }
+}
+
+/// A pod without node has no device.
+pub(super) fn drop_device_labels(pod: &mut Pod) {
+    pod.metadata.labels.retain(|key, _| !key.starts_with(DEVICE_GROUP));
 }
 
 fn has_uid(pod: &Pod, uid: &str) -> bool {

@@ -3,9 +3,9 @@
 
 use muster_core::ids::ObjectKey;
 
-use super::super::books::GPU_GROUP;
 use super::super::duration::parse_ms;
 use super::super::scenario::Delay;
+use super::calls::drop_device_labels;
 use super::{Cluster, PodNote};
 use crate::objects::translate::annotate;
 use crate::objects::{Object, ObjectKind, Pod, PodStatus};
@@ -170,7 +170,7 @@ fn successor(mut pod: Pod, uid: u64, at_ms: i64) -> Pod {
     pod.metadata.deletion_timestamp = None;
     pod.metadata.deletion_ms = None;
     annotate(&mut pod.metadata, None);
-    pod.metadata.labels.retain(|key, _| !key.starts_with(GPU_GROUP));
+    drop_device_labels(&mut pod);
     pod.spec.node_name = None;
     pod.status = PodStatus::default();
     pod

@@ -4,7 +4,8 @@ use muster_core::delta::UsedParts;
 use muster_core::ids::Name;
 use muster_core::resource::{Quantity, ResourceNames, ResourceVec};
 
-use super::super::expectation::{Beyond, Range};
+use super::super::books::devices::GPU;
+use super::super::expectation::Range;
 use super::{Evidence, Finding};
 
 /// How far fair shares and parts used of late may be from what was expected: they are rounded to thousandths.
@@ -68,27 +69,26 @@ pub(super) fn node_has(
     let Some(node) = books.nodes.get(name).filter(|node| node.facts.is_some()) else {
         return (false, format!("there is no node {name}"));
     };
-    let gpus = || idle.iter().chain(releasing).any(|(resource, _)| &**resource == GPU);
-    if gpus() && books.has_shared_gpu(name) {
-        return (false, Beyond::SharedGpus.sentence().to_owned());
-    }
     let amount = |vector: &ResourceVec, resource: &Name| {
         let dim = books.names.find(resource);
         dim.map_or_else(Quantity::default, |dim| ResourceNames::quantity(dim, vector.get(dim)))
     };
     let mut room = node.allocatable.clone();
     room.sub(&node.used);
+    let mut leaving = node.leaving.clone();
+    if let Some(gpu) = books.gpu() {
+        let [free, left] = books.whole_gpus(name);
+        room.set(gpu, free);
+        leaving.set(gpu, left);
+    }
     let (is_idle, first) = within("idle", idle, |resource| amount(&room, resource));
-    let (leaves, second) =
-        within("releasing", releasing, |resource| amount(&node.leaving, resource));
+    let (leaves, second) = within("releasing", releasing, |resource| amount(&leaving, resource));
     let told: Vec<_> = [(idle, first), (releasing, second)]
         .into_iter()
         .filter_map(|(bounds, got)| (!bounds.is_empty()).then_some(got))
         .collect();
     (is_idle && leaves, told.join("; "))
 }
-
-const GPU: &str = "nvidia.com/gpu";
 
 /// Are the amounts within the bounds, and what are they?
 fn within(
@@ -104,14 +104,17 @@ fn within(
 
 #[cfg(test)]
 mod tests {
-    use muster_core::delta::{OverQuotaTerms, PodFacts, QueueFacts};
+    use muster_core::delta::{
+        ClusterDelta, DevicePart, DeviceRequest, DeviceShare, Facts, OverQuotaTerms, PodFacts,
+        QueueFacts,
+    };
     use muster_core::report::QueueView;
     use muster_core::status::QueueState;
 
     use super::super::super::books::Books;
     use super::super::super::domains::DomainIndex;
     use super::super::super::fixtures::{books, node, queue, running, set, set_queue};
-    use super::super::Tally;
+    use super::super::{DeviceEvidence, Tally};
     use super::*;
 
     fn view(name: &str) -> QueueView {
@@ -129,21 +132,30 @@ mod tests {
         }
     }
 
-    /// A node of 4 with a pod that stays, one that leaves and one of 0 that shares a GPU; a queue of
-    /// either dialect.
+    /// A node of 4 with a pod that stays and one that leaves, one of 4 and three GPUs with two that share
+    /// one each; a queue of either dialect.
     fn small_books() -> Books {
         let leaving = PodFacts { deleting: true, ..running("b", "g", 2, "n0") };
-        let mut sharing = running("c", "g", 1, "n1");
-        sharing.labels = vec![("runai-gpu-group".into(), "0".into())];
+        let sharing = |name: &str, device: &str| {
+            let part = DevicePart::Milli(500);
+            let mut pod = running(name, "g", 1, "n1");
+            pod.devices = Some(DeviceRequest::Share(DeviceShare { devices: 1, part }));
+            pod.shared_devices = vec![device.into()];
+            pod
+        };
+        let goes = PodFacts { deleting: true, ..sharing("d", "1") };
+        let ClusterDelta::Set(Facts::Node(mut gpus)) = node("n1", 4) else { panic!("a node") };
+        gpus.allocatable.push(("nvidia.com/gpu".into(), Quantity::from_units(3)));
         let kai = QueueFacts { over_quota: Some(Box::<OverQuotaTerms>::default()), ..queue("kai") };
         books(&[
             node("n0", 4),
-            node("n1", 4),
+            ClusterDelta::Set(Facts::Node(gpus)),
             set_queue(queue("default")),
             set_queue(kai),
             set(running("a", "g", 1, "n0")),
             set(leaving),
-            set(sharing),
+            set(sharing("c", "0")),
+            set(goes),
         ])
     }
 
@@ -156,6 +168,7 @@ mod tests {
             tally: &tally,
             jobs: &[],
             queues: &queues,
+            devices: DeviceEvidence::default(),
         })
     }
 
@@ -210,9 +223,9 @@ mod tests {
         };
         assert_eq!(has("n0", "cpu", 1, 2), (true, "idle cpu: 1; releasing cpu: 2".to_owned()));
         assert!(!has("n0", "cpu", 2, 2).0 && !has("n0", "cpu", 1, 1).0);
-        assert!(has("n0", "nvidia.com/gpu", 0, 0).0 && has("n1", "cpu", 3, 0).0);
-        let shared = "this version has no GPUs that pods share".to_owned();
-        assert_eq!(has("n1", "nvidia.com/gpu", 0, 0), (false, shared));
+        assert!(has("n0", "nvidia.com/gpu", 0, 0).0 && has("n1", "cpu", 2, 1).0);
+        // One GPU is whole, one is shared by a pod that stays, and one by a pod that leaves.
+        assert!(has("n1", "nvidia.com/gpu", 1, 1).0, "{:?}", has("n1", "nvidia.com/gpu", 1, 1));
         assert_eq!(has("n2", "cpu", 0, 0), (false, "there is no node n2".to_owned()));
     }
 }

@@ -12,7 +12,7 @@ use muster_core::resource::{ResourceNames, ResourceVec};
 use super::super::books::Books;
 use super::{Invariant, Watch};
 
-/// Binds and reservations that took effect, each with the pod's request.
+/// Binds and reservations that took effect, each with the pod's request as queues count it.
 fn placements<'a>(
     books: &'a Books,
     decisions: &'a [Decision],
@@ -24,7 +24,7 @@ fn placements<'a>(
             DecisionOp::Pipeline => pod.hold(),
             DecisionOp::Evict | DecisionOp::Unpipeline => None,
         };
-        (place == Some(&decision.node)).then_some((decision, &pod.request))
+        (place == Some(&decision.node)).then_some((decision, &pod.counts))
     })
 }
 
@@ -45,8 +45,12 @@ impl Watch {
         for (decision, request) in binds(books, decisions) {
             added.entry(&decision.node).or_default().add(request);
         }
+        let shares = books.has_shares();
         for (name, added) in added {
             let Some(node) = books.nodes.get(name) else { continue };
+            if shares {
+                self.check_gpus(books, name);
+            }
             let over = |dim: &_| node.used.get(*dim) > node.allocatable.get(*dim);
             let asked = added.iter().filter(|entry| entry.1 > 0).map(|entry| entry.0);
             let Some(dim) = asked.into_iter().find(over) else { continue };
@@ -59,6 +63,22 @@ impl Watch {
                     ResourceNames::quantity(dim, node.used.get(dim)),
                 ),
             );
+        }
+    }
+
+    /// No GPU of a node is shared by more than it holds, and no more are in use than there are.
+    fn check_gpus(&mut self, books: &Books, name: &Name) {
+        let (used, gpu) = (books.gpus(name, |_, _| true), books.gpu());
+        let (Some(node), Some(gpu)) = (books.nodes.get(name), gpu) else { return };
+        if let Some(device) = used.overfull() {
+            let sentence = format!("pods on GPU {device} of node {name} ask for more than it has");
+            self.report(Invariant::NodeBounds, sentence);
+        }
+        if used.taken() > node.allocatable.get(gpu) {
+            let [has, taken] = [node.allocatable.get(gpu), used.taken()];
+            let [has, taken] = [has, taken].map(|amount| ResourceNames::quantity(gpu, amount));
+            let sentence = format!("node {name} has {has} GPUs, and its pods use {taken}");
+            self.report(Invariant::NodeBounds, sentence);
         }
     }
 
@@ -85,8 +105,11 @@ impl Watch {
                 continue;
             };
             let limits = books.limits(queue.capability.as_ref());
-            let over =
-                limits.iter().find(|(dim, limit)| added.get(*dim) > 0 && total.get(*dim) > *limit);
+            let over = limits.iter().find(|(dim, limit)| {
+                let exceeds = added.get(*dim) > 0 && total.get(*dim) > *limit;
+                // Memory counts for limits by the GPU it is on, not by the smallest there is.
+                exceeds && (books.gpu() != Some(*dim) || books.gpus_placed(&name) > *limit)
+            });
             let Some(&(dim, limit)) = over else { continue };
             self.report(
                 Invariant::QueueBounds,

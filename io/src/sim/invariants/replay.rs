@@ -6,7 +6,7 @@ use muster_core::ids::{Name, ObjectKey};
 use muster_core::intent::{Decision, DecisionOp};
 use muster_core::resource::ResourceVec;
 
-use super::super::books::{Books, PodStatus};
+use super::super::books::{Books, PodEntry, PodStatus};
 
 /// The books, and what the decisions so far have moved.
 pub(super) struct Replay<'a> {
@@ -46,7 +46,7 @@ impl<'a> Replay<'a> {
                 if counted && self.evicted.insert(decision.pod.clone()) {
                     self.nodes.entry(decision.node.clone()).or_default().sub(&pod.request);
                     for queue in self.queues_of(&pod.job) {
-                        self.allocated.entry(queue).or_default().sub(&pod.request);
+                        self.allocated.entry(queue).or_default().sub(&pod.counts);
                     }
                 }
             }
@@ -54,7 +54,7 @@ impl<'a> Replay<'a> {
                 self.release(&decision.pod);
                 self.nodes.entry(decision.node.clone()).or_default().add(&pod.request);
                 for queue in self.queues_of(&pod.job) {
-                    self.allocated.entry(queue).or_default().add(&pod.request);
+                    self.allocated.entry(queue).or_default().add(&pod.counts);
                 }
                 self.seats.insert(decision.pod.clone(), decision.node.clone());
             }
@@ -62,7 +62,7 @@ impl<'a> Replay<'a> {
                 self.release(&decision.pod);
                 self.nodes.entry(decision.node.clone()).or_default().add(&pod.request);
                 for queue in self.queues_of(&pod.job) {
-                    self.held.entry(queue).or_default().add(&pod.request);
+                    self.held.entry(queue).or_default().add(&pod.counts);
                 }
                 self.holds.insert(decision.pod.clone(), Some(decision.node.clone()));
             }
@@ -75,7 +75,7 @@ impl<'a> Replay<'a> {
         let Some(node) = self.hold_of(key) else { return };
         self.nodes.entry(node).or_default().sub(&pod.request);
         for queue in self.queues_of(&pod.job) {
-            self.held.entry(queue).or_default().sub(&pod.request);
+            self.held.entry(queue).or_default().sub(&pod.counts);
         }
         self.holds.insert(key.clone(), None);
     }
@@ -117,6 +117,27 @@ impl<'a> Replay<'a> {
             load.add(moved);
         }
         Some((load, &node.allocatable))
+    }
+
+    /// Is there no way to serve those pods of a job that go to a node with its GPUs, if some victims stayed?
+    pub(super) fn lacks_gpus(&self, job: &ObjectKey, node: &Name, back: &[&ObjectKey]) -> bool {
+        let (books, gpu) = (self.books, self.books.gpu());
+        let stays = |key: &ObjectKey, pod: &PodEntry| {
+            let leaves = pod.status == PodStatus::Releasing || self.evicted.contains(key);
+            !leaves || back.contains(&key)
+        };
+        let mut used = books.gpus(node, stays);
+        let offers = gpu.map_or(0, |gpu| books.nodes[node].allocatable.get(gpu));
+        let mut comes: Vec<(bool, &PodEntry)> = Vec::new();
+        for (key, pod) in books.pods.iter().filter(|(_, pod)| pod.seat().is_none()) {
+            let there = self.seats.get(key).cloned().or_else(|| self.hold_of(key));
+            if there.as_ref() == Some(node) {
+                comes.push((pod.job == *job, pod));
+            }
+        }
+        // Others were served before, whatever is given back.
+        comes.sort_by_key(|(own, _)| *own);
+        comes.into_iter().any(|(own, pod)| !used.fit(pod, gpu, offers) && own)
     }
 
     /// What the queue's pods have on nodes to stay.

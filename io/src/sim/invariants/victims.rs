@@ -86,6 +86,12 @@ impl Watch {
                 back.iter().any(|(dim, amount)| amount > 0 && load.get(dim) > room.get(dim))
             })
         });
+        let shares = replay.books.has_shares();
+        let crowds_gpus = || {
+            let there = |node: &Name| by_node.contains_key(node);
+            let mut nodes = placement.iter().map(|(_, node)| node).filter(|node| there(node));
+            shares && nodes.any(|node| replay.lacks_gpus(beneficiary, node, unit))
+        };
         let crowds_queue = || {
             let path = replay.queues_of(beneficiary);
             let kept = kept_for_others(replay.books, &path);
@@ -103,7 +109,7 @@ impl Watch {
                 unit.iter().any(|victim| is_in_the_way(replay.books, victim, key, node))
             })
         };
-        crowds_node || crowds_queue() || bars_the_way()
+        crowds_node || crowds_gpus() || crowds_queue() || bars_the_way()
     }
 
     /// What a queue may not exceed: its capability and, where dues are limits, its due.
@@ -126,7 +132,7 @@ impl Watch {
             let left = replay.queue_allocated(&name);
             let guarantee = replay.books.limits(queue.guarantee.as_ref());
             let short = guarantee.iter().find(|(dim, guarantee)| {
-                victim.request.get(*dim) > 0 && left.get(*dim) < *guarantee
+                victim.counts.get(*dim) > 0 && left.get(*dim) < *guarantee
             });
             let Some(&(dim, guarantee)) = short else { continue };
             self.report(
@@ -191,7 +197,7 @@ fn held_by(
         }
         // What is held for the next pod counts already.
         for queue in replay.queues_of(&pod.job).into_iter().filter(|_| !moved) {
-            by_queue.entry(queue).or_default().add(&pod.request);
+            by_queue.entry(queue).or_default().add(&pod.counts);
         }
     }
     (by_node, by_queue)

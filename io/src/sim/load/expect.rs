@@ -96,9 +96,12 @@ impl Placed {
             (None, Some(pod)) => Subject::Pod(pod.0),
             _ => return Err(FieldError::new(field, "expected either gang or pod")),
         };
-        let shared = self.gpu_group.map(|_| Beyond::SharedGpus);
-        let beyond = shared.or_else(|| self.numa_zones.map(|_| Beyond::NumaZones));
-        Ok(PodCount { of, pods: self.pods, nodes: self.node.map(OneOrMore::names), beyond })
+        let beyond = self.numa_zones.map(|_| Beyond::NumaZones);
+        let [nodes, devices] = [self.node, self.gpu_group].map(|names| names.map(OneOrMore::names));
+        if field == "pending" && devices.is_some() {
+            return Err(FieldError::new("gpuGroup", "a pod that waits for a node has no GPU"));
+        }
+        Ok(PodCount { of, pods: self.pods, nodes, devices, beyond })
     }
 }
 

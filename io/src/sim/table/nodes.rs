@@ -57,20 +57,25 @@ pub(super) fn write(books: &Books, ink: Ink, out: &mut dyn Write) -> io::Result<
 fn asked_dims(books: &Books) -> Vec<Dim> {
     let mut asked = ResourceVec::default();
     for pod in books.pods.values() {
-        asked.add(&pod.request);
+        asked.add(&pod.counts);
     }
     asked.iter().map(|entry| entry.0).filter(|&dim| dim != Dim::PODS).collect()
 }
 
 fn row(books: &Books, name: &str, node: &NodeEntry, asked: &[Dim]) -> Vec<Cell> {
     let mut cells = vec![Cell::new(name), Cell::new(node.pods)];
-    cells.extend(asked.iter().map(|&dim| Cell::new(bar(books, node, dim))));
+    cells.extend(asked.iter().map(|&dim| Cell::new(bar(books, (name, node), dim))));
     cells
 }
 
-fn bar(books: &Books, node: &NodeEntry, dim: Dim) -> String {
+fn bar(books: &Books, (name, node): (&str, &NodeEntry), dim: Dim) -> String {
     let room = node.allocatable.get(dim);
-    let (used, leaving) = (node.used.get(dim), node.leaving.get(dim));
+    let (mut used, mut leaving) = (node.used.get(dim), node.leaving.get(dim));
+    if books.gpu() == Some(dim) && books.has_shares() {
+        let free;
+        [free, leaving] = books.whole_gpus(&name.into());
+        used = room - free;
+    }
     if room == 0 && used == 0 {
         return "-".to_owned();
     }

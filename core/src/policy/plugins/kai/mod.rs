@@ -16,6 +16,9 @@ mod topology;
 mod nodeplacement;
 mod resourcetype;
 mod podaffinity;
+mod gpupack;
+mod gpuspread;
+mod gpusharingorder;
 mod built_in;
 mod planned;
 
@@ -47,10 +50,10 @@ pub(in crate::policy) const KAI: &[&PluginSpec] = &[
     &topology::SPEC,
     &built_in::SNAPSHOT,
     &built_in::REFLECTJOBORDER,
-    &planned::GPUPACK,
-    &planned::GPUSPREAD,
+    &gpupack::SPEC,
+    &gpuspread::SPEC,
     &nodeplacement::SPEC,
-    &planned::GPUSHARINGORDER,
+    &gpusharingorder::SPEC,
     &built_in::SG_NODELOCALGREEDY,
     &built_in::SG_MULTINODEGANG,
     &planned::NUMA,

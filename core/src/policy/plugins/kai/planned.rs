@@ -10,15 +10,6 @@ pub(super) const DYNAMICRESOURCES: PluginSpec = PluginSpec {
     ..PluginSpec::named("dynamicresources", "pods get the devices their claims ask for")
 };
 
-pub(super) const GPUPACK: PluginSpec =
-    PluginSpec::named("gpupack", "shares of GPUs go to the GPU that is fullest");
-
-pub(super) const GPUSPREAD: PluginSpec =
-    PluginSpec::named("gpuspread", "shares of GPUs go to the GPU that is emptiest");
-
-pub(super) const GPUSHARINGORDER: PluginSpec =
-    PluginSpec::named("gpusharingorder", "shares of GPUs go to nodes with a GPU in shared use");
-
 pub(super) const NUMA: PluginSpec = PluginSpec {
     arguments: &[
         arg("ignoreList", List(&Text), "", "resources that are not aligned"),

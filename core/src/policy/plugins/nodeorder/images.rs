@@ -46,7 +46,16 @@ mod tests {
         let request = ResourceVec::default();
         let (matched, volumes) = (Vec::new(), VolumeNeeds::default());
         let (group_rule, default_spread, kin) = (None, None, None);
-        Asks { request, constraints, group_rule, matched, volumes, default_spread, kin }
+        Asks {
+            request,
+            constraints,
+            group_rule,
+            matched,
+            volumes,
+            default_spread,
+            devices: None,
+            kin,
+        }
     }
 
     #[test]

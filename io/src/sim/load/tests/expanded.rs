@@ -202,13 +202,13 @@ fn expectations_read_as_written() {
     let pods = Some(Range { min: Some(1), max: Some(4) });
     assert_eq!(
         scenario.expect[0].assertion,
-        Assertion::Bound(PodCount { of: gang, pods, nodes: None, beyond: None })
+        Assertion::Bound(PodCount { of: gang, pods, nodes: None, devices: None, beyond: None })
     );
     let of = Subject::Pod(ObjectKey::new("default", "g-w-0"));
     let nodes = Some(vec!["n0".into(), "n1".into()]);
     assert_eq!(
         scenario.expect[1].assertion,
-        Assertion::Bound(PodCount { of, pods: None, nodes, beyond: None })
+        Assertion::Bound(PodCount { of, pods: None, nodes, devices: None, beyond: None })
     );
     assert_eq!(
         scenario.expect[2].assertion,

@@ -1,5 +1,6 @@
 //! What Scenarios of KAI's dialect need.
 
+use muster_core::ids::Name;
 use muster_core::resource::Quantity;
 
 use super::*;
@@ -111,8 +112,7 @@ fn shares_and_rooms_read_as_written() {
 #[test]
 fn what_this_version_does_not_have_is_read_and_marked() {
     let read = assertions(
-        "  - bound: {gang: g, gpuGroup: '0'}\n  - pipelined: {gang: g, gpuGroup: [a, b]}\n  \
-         - bound: {gang: g, numaZones: [zone-0]}\n  - node: {name: n0, numaAvailable: {zone-0: {cpu: '1'}}}\n  \
+        "  - bound: {gang: g, numaZones: [zone-0]}\n  - node: {name: n0, numaAvailable: {zone-0: {cpu: '1'}}}\n  \
          - devices: {claim: default/c, node: n0, count: 2, names: [gpu-0, gpu-1]}\n  \
          - free: {nodes: n0, class: gpu, count: 3}\n",
     );
@@ -121,15 +121,21 @@ fn what_this_version_does_not_have_is_read_and_marked() {
         Assertion::Beyond(beyond) => Some(*beyond),
         _ => None,
     });
-    let expected = [
-        Beyond::SharedGpus,
-        Beyond::SharedGpus,
-        Beyond::NumaZones,
-        Beyond::NumaZones,
-        Beyond::Devices,
-        Beyond::Devices,
-    ];
+    let expected = [Beyond::NumaZones, Beyond::NumaZones, Beyond::Devices, Beyond::Devices];
     assert_eq!(marks.collect::<Vec<_>>(), expected.map(Some));
+}
+
+#[test]
+fn expectations_name_shared_devices() {
+    let read = assertions(
+        "  - bound: {gang: g, gpuGroup: '0'}\n  - pipelined: {gang: g, gpuGroup: [a, b]}\n",
+    );
+    let devices = read.iter().map(|assertion| match assertion {
+        Assertion::Bound(count) | Assertion::Pipelined(count) => count.devices.clone(),
+        _ => None,
+    });
+    let names = |names: &[&str]| Some(names.iter().map(|name| Name::from(*name)).collect());
+    assert_eq!(devices.collect::<Vec<_>>(), [names(&["0"]), names(&["a", "b"])]);
 }
 
 #[test]
