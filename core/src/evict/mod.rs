@@ -250,7 +250,10 @@ fn commit(
     for victim in victims {
         let Some(of) = session.cluster.task(victim).membership.job else { continue };
         pool.forget(of);
-        session.cluster.job_mut(of).make_way(now);
+        let moved = session.cluster.task(victim).heir_home().is_some();
+        let mut job = session.cluster.job_mut(of);
+        // Who is moved has its room, and need not wait for its turn to ask for any.
+        if moved { job.note_eviction(now) } else { job.make_way(now) }
     }
     let verdict = explain::waiting(session, job);
     session.judge(job, verdict);

@@ -44,8 +44,8 @@ impl Watch {
         let mut replay = Replay::new(books);
         for (at, decision) in decisions.iter().enumerate() {
             replay.take(decision);
-            let lost = decision.op == DecisionOp::Evict && !moved.contains(&decision.pod);
-            if lost && decision.action.contains("reclaim") {
+            let takes = decision.op == DecisionOp::Evict && !moved.contains(&decision.pod);
+            if takes && decision.action.contains("reclaim") {
                 self.check_guarantee(&replay, decision);
             }
             for (beneficiary, _) in last.iter().filter(|entry| *entry.1 == at) {

@@ -35,9 +35,10 @@ pub(super) fn write(result: &RunResult, ink: Ink, out: &mut dyn Write) -> io::Re
             Cell::new(held.len()),
             Cell::new(clock::text(since)),
             Cell::new(clock::text((until - now_ms).max(0))),
-            Cell::new(match result.books.moves.contains_key(&held[0].pod) {
-                true => "the pod that comes next".to_owned(),
-                false => awaited(&held[0].room.waits_for),
+            Cell::new(if result.books.moves.contains_key(&held[0].pod) {
+                "the pod that comes next".to_owned()
+            } else {
+                awaited(&held[0].room.waits_for)
             }),
         ]);
     }
