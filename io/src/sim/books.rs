@@ -22,7 +22,6 @@ use muster_core::resource::{Dim, ResourceList, ResourceNames, ResourceVec};
 pub use standing::Standing;
 pub use status::PodStatus;
 
-
 /// The node held for a pod, as its annotations or its status say.
 fn held_node(facts: &PodFacts) -> Option<&Name> {
     // A bound pod loses its annotations when the scheduler has seen it there.
