@@ -338,7 +338,7 @@ fn node_rooms(cluster: &Cluster<'_, '_>) -> BTreeMap<Entity, DomainTotals> {
         .collect();
     for task in &cluster.tasks {
         if let Some(room) = task.heir_home().and_then(|node| rooms.get_mut(&node)) {
-            room.pipelined.add(&request(&task));
+            room.pipelined.add(task.request.room());
         }
         let (status, Some(node)) = task.status() else { continue };
         let (Some(room), request) = (rooms.get_mut(&node), task.request.room().clone()) else {

@@ -84,7 +84,7 @@ pub(super) fn compare(cluster: &Cluster<'_, '_>, faults: &mut Vec<String>) {
     let mut loose: BTreeMap<Entity, u32> = BTreeMap::new();
     for task in &cluster.tasks {
         let is_loose = matches!(task.request.devices.as_deref(), Some(DeviceAsk::LooseInstances));
-        if let Some((node, _)) = stay(&task).filter(|_| is_loose) {
+        if let Some((node, _)) = stay(&task).filter(|(_, parts)| is_loose && parts[0]) {
             *loose.entry(node).or_default() += 1;
         }
     }

@@ -166,7 +166,10 @@ impl Statement {
     ) -> Result {
         let item = cluster.task(task);
         let (status, from) = item.status();
-        if !item.assumed.0.is_some_and(Assumption::is_eviction) || status != TaskStatus::Releasing {
+        let leaves = item.assumed.0.is_some_and(Assumption::is_eviction);
+        // No part of a device is held for a pod that is to come.
+        let whole = item.request.share().is_none();
+        if !leaves || !whole || status != TaskStatus::Releasing {
             return Err(StatementError { op: "relocate", status });
         }
         if from == Some(node) {

@@ -60,6 +60,9 @@ only! {
     }
     Filter: FilterPlugin { fn filter(&self, _: &Pairing<'_>, _: &mut [Exclusion]) {} }
     LentZones: LentZonesPlugin { fn lent_zones(&self, _: TimeMs) -> LentZones { LentZones::default() } }
+    DeviceOrder: DeviceOrderPlugin {
+        fn device_order(&self) -> crate::world::DeviceOrder { crate::world::DeviceOrder::Fullest }
+    }
     JobOrder: JobOrderPlugin { fn job_order(&self, _: &Cluster<'_, '_>, _: &JobReadOnlyItem<'_, '_>) -> i64 { 0 } }
     TaskOrder: TaskOrderPlugin { fn task_order(&self, _: &TaskReadOnlyItem<'_, '_>) -> i64 { 0 } }
     SubGroupOrder: SubGroupOrderPlugin {

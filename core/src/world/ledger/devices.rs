@@ -83,11 +83,11 @@ pub(super) fn post_devices(
 ) -> Option<LaneShift> {
     let ask = match contribution.request.devices.as_deref()? {
         DeviceAsk::Share(ask) => ask,
-        DeviceAsk::LooseInstances => {
+        DeviceAsk::LooseInstances if charge != Charge::Held => {
             flow.count(&mut node.devices.loose);
             return None;
         }
-        DeviceAsk::Instances(_) => return None,
+        DeviceAsk::LooseInstances | DeviceAsk::Instances(_) => return None,
     };
     let part = DeviceUse::of(ask.share.part);
     let mut lanes = [0; 3];
