@@ -25,7 +25,7 @@ pub(crate) struct EvictAction {
     /// How many jobs of one queue it serves in a cycle; none is as the scheduler is set.
     pub(super) queue_depth: Option<u32>,
     /// What becomes of victims that fit elsewhere.
-    pub(super) moves: Moves,
+    pub(super) moves: MoveTerms,
     /// Of how many jobs it moves pods for one job; none is any number.
     pub(super) max_moved: Option<usize>,
     /// Tasks it never evicts, for any evictor.
@@ -79,7 +79,7 @@ pub(super) enum Style {
 
 /// What becomes of victims that fit elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Moves {
+pub(super) enum MoveTerms {
     /// They are lost like others.
     Never,
     /// They are moved, and count as taken from their queues.
@@ -122,10 +122,10 @@ impl EvictAction {
             (ActionKind::Evict(_, GangAware::WithMoves), EvictPurpose::Reclaim)
                 if !arguments.bool(ALLOW_CONSOLIDATING_KEY) =>
             {
-                Moves::Counted
+                MoveTerms::Counted
             }
-            (ActionKind::Evict(_, GangAware::WithMoves), _) => Moves::Free,
-            _ => Moves::Never,
+            (ActionKind::Evict(_, GangAware::WithMoves), _) => MoveTerms::Free,
+            _ => MoveTerms::Never,
         };
         let max_moved = match purpose {
             EvictPurpose::Consolidate => usize::try_from(arguments.int(MAX_PREEMPTEES_KEY)).ok(),

@@ -127,7 +127,7 @@ struct MoveSearch<'a> {
 }
 
 /// Why a trial failed.
-enum Obstacle {
+enum MoveFailure {
     /// The task finds no other place, or may not move.
     Task(Entity),
     /// The job finds no room where it was to have it.
@@ -177,8 +177,8 @@ impl MoveSearch<'_> {
             let victims: Vec<usize> = plan.movers;
             match self.attempt(session, statement, rows, &victims) {
                 Ok(()) => return self.settle(session, statement, rows, victims),
-                Err(Obstacle::Task(task)) => drop(bans.tasks.insert(task)),
-                Err(Obstacle::Job) => bans.rows.extend(plan.rows),
+                Err(MoveFailure::Task(task)) => drop(bans.tasks.insert(task)),
+                Err(MoveFailure::Job) => bans.rows.extend(plan.rows),
             }
         }
         None
@@ -217,7 +217,7 @@ impl MoveSearch<'_> {
         statement: &mut Statement,
         rows: &[u32],
         victims: &[usize],
-    ) -> Result<(), Obstacle> {
+    ) -> Result<(), MoveFailure> {
         statement.rollback(&mut session.cluster, Checkpoint::START);
         let tasks: Vec<Entity> = victims.iter().map(|&at| self.movers.list[at].task).collect();
         self.may_all_move(session, victims, &tasks)?;
@@ -229,11 +229,11 @@ impl MoveSearch<'_> {
         let need = self.shortage.valued();
         let start = statement.checkpoint();
         let first = if self.place(session, statement, rows) {
-            place_all(session, statement, &tasks, &need, None).map_err(Obstacle::Task)
+            place_all(session, statement, &tasks, &need, None).map_err(MoveFailure::Task)
         } else {
-            Err(Obstacle::Job)
+            Err(MoveFailure::Job)
         };
-        let Err(Obstacle::Task(task)) = first else {
+        let Err(MoveFailure::Task(task)) = first else {
             return first.inspect_err(|_| {
                 statement.rollback(&mut session.cluster, Checkpoint::START);
             });
@@ -246,7 +246,7 @@ impl MoveSearch<'_> {
             return Ok(());
         }
         statement.rollback(&mut session.cluster, Checkpoint::START);
-        Err(Obstacle::Task(task))
+        Err(MoveFailure::Task(task))
     }
 
     fn rows_nobody_leaves(&self, session: &Session<'_, '_>, victims: &[usize]) -> Vec<u32> {
@@ -260,17 +260,17 @@ impl MoveSearch<'_> {
         session: &Session<'_, '_>,
         victims: &[usize],
         tasks: &[Entity],
-    ) -> Result<(), Obstacle> {
+    ) -> Result<(), MoveFailure> {
         let mut jobs: Vec<Entity> = victims.iter().map(|&at| self.movers.list[at].job).collect();
         jobs.sort_unstable();
         jobs.dedup();
         if self.action.max_moved.is_some_and(|most| jobs.len() > most) {
-            return Err(Obstacle::Job);
+            return Err(MoveFailure::Job);
         }
         let evictor = &self.shortage.evictor;
         let allowed = session.policies.may_move(&session.cluster, evictor, tasks);
         let refused = tasks.iter().find(|task| !allowed.contains(task));
-        refused.map_or(Ok(()), |&task| Err(Obstacle::Task(task)))
+        refused.map_or(Ok(()), |&task| Err(MoveFailure::Task(task)))
     }
 
     fn place(

@@ -9,7 +9,7 @@ use crate::policy::EvictPurpose;
 use crate::statement::{Checkpoint, Plan, Statement};
 
 use super::EvictionPlan;
-use super::action::{DomainSearch, EvictAction, Moves};
+use super::action::{DomainSearch, EvictAction, MoveTerms};
 use super::consolidate;
 use super::domains::{SearchDomain, search_domains};
 use super::evictor_view::EvictorView;
@@ -33,13 +33,13 @@ pub(super) fn decide(
     let mut statement = Statement::new(action.name);
     let victims = search(session, &mut statement, action, shortage, pending, &search_domains);
     if let Some(victims) = victims {
-        if action.moves != Moves::Never {
+        if action.moves != MoveTerms::Never {
             place_some(session, &mut statement, &victims, &shortage.valued());
         }
         return Ok(EvictionPlan { statement, victims });
     }
     // Who may not be taken from may still be moved.
-    let moves = action.moves == Moves::Free && action.purpose == EvictPurpose::Reclaim;
+    let moves = action.moves == MoveTerms::Free && action.purpose == EvictPurpose::Reclaim;
     let plan = moves.then(|| consolidate::decide(session, action, shortage, pending, view).ok());
     plan.flatten().ok_or(SearchEnd::Failed)
 }

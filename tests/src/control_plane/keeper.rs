@@ -167,10 +167,10 @@ impl Server {
         let threads = fs::read_dir(format!("/proc/{}/task", self.id()));
         let threads = threads.expect("a server that is paused runs, on a system with /proc");
         // A thread that is gone between two looks does nothing any more.
-        let stats =
+        let told =
             threads.flatten().filter_map(|one| fs::read_to_string(one.path().join("stat")).ok());
         // The name before the state may contain anything.
-        let mut states = stats
+        let mut states = told
             .map(|stat| stat.rsplit_once(')').map(|(_, rest)| rest.trim_start().starts_with('T')));
         states.all(|stopped| stopped == Some(true))
     }

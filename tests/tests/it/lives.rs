@@ -328,7 +328,7 @@ impl Life {
 }
 
 /// Lives a life; returns what became of it.
-fn live(text: &str) -> RunResult {
+pub(crate) fn live(text: &str) -> RunResult {
     let scenario = load_text("life.yaml", text).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let config = scenario.config.as_deref().expect("it brings its configuration");
     let parsed = config::parse(&Registry::standard(), "life", config);

@@ -26,6 +26,7 @@ mod fair_share;
 mod reservations;
 mod oracle;
 mod lives;
+mod kai_lives;
 mod shuffle;
 mod plugins;
 mod own_plugin;

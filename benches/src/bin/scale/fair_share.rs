@@ -129,7 +129,7 @@ fn claims<'a>(
         parent: (at < QUEUES).then(|| parent(at).unwrap_or(QUEUES)),
         weight: 1,
         capability: Limits::default(),
-        deserved: Some(names.clone().limits(&gpu(if at < QUEUES { 1 } else { 0 }))),
+        deserved: Some(names.clone().limits(&gpu(i64::from(at < QUEUES)))),
         guarantee: ResourceVec::default(),
         priority: 100,
         created: TimeMs(0),

@@ -14,7 +14,7 @@ use crate::Outcome;
 use crate::history::open_metrics;
 
 /// Longest wait for it to answer.
-const UP_WITHIN: Duration = Duration::from_secs(60);
+const UP_WITHIN: Duration = Duration::from_mins(1);
 
 pub(crate) struct Prometheus {
     child: Child,
