@@ -26,7 +26,7 @@ pub(super) struct CandidatePool {
     jobs: Vec<JobOccupants>,
     /// Where a job stands in that list.
     places: HashMap<Entity, usize, FxBuildHasher>,
-    /// Jobs that lost tasks since the action began, in order.
+    /// Jobs that lost tasks or were placed since the action began, in order.
     losses: Vec<Entity>,
     /// What the last job saw.
     pub(super) last_view: Option<EvictorView>,
@@ -165,6 +165,10 @@ impl CandidatePool {
         let entry = &self.jobs[place];
         let job = session.cluster.job(entry.job);
         let now = session.now.0;
+        if is_underway(&session.cluster, &job) {
+            refusals.count(SparedBy::Underway, occupants(&job), Some(entry.job));
+            return None;
+        }
         if job.spec.preemptable == Some(false) {
             refusals.count(SparedBy::Locked, occupants(&job), Some(entry.job));
             return None;
@@ -195,7 +199,7 @@ impl CandidatePool {
         self.places.get(&job).copied()
     }
 
-    /// Tasks of the job were taken.
+    /// Tasks of the job were taken, or have room held for them.
     pub(super) fn forget(&mut self, job: Entity) {
         if let Some(&at) = self.places.get(&job) {
             self.jobs[at].footprint = OnceCell::new();
@@ -251,6 +255,15 @@ fn spared_by(
             firm.then_some(SparedBy::Locked)
         }
     }
+}
+
+/// Are pods of the job being moved to other nodes?
+fn is_underway(cluster: &Cluster<'_, '_>, job: &JobReadOnlyItem<'_, '_>) -> bool {
+    let moves = |task: TaskReadOnlyItem<'_, '_>| {
+        let comes = task.status().0 == TaskStatus::Pipelined;
+        task.heir_home().is_some() || comes && task.cold.moved.get().is_some()
+    };
+    job.counts().pipelined() > 0 && job.members.0.iter().any(|&task| moves(cluster.task(task)))
 }
 
 /// Tasks of a job on nodes.

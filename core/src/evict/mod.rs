@@ -155,7 +155,8 @@ fn serve(
     job: Entity,
 ) -> Turn {
     let pending = pending_for(session, action, job);
-    if pending.is_done() {
+    // Since the action began the job may have become one whose pods are being moved.
+    if pending.is_done() || !session.policies.job_starving(&session.cluster.job(job)) {
         return Turn::Passed;
     }
     let shortage = Shortage::of(session, action, job, &pending);
@@ -187,6 +188,8 @@ fn serve(
             let forbearing = refusal::forbearing(session, &pending);
             refusal::report(session, action, job, &format!("{why}{forbearing}"));
             match search {
+                // Those who are being moved may go when they are there, whichever nodes change by then.
+                _ if refusals.awaits_moves() => {}
                 SearchEnd::Infeasible(slots) => {
                     let found = Infeasible { slots, until: refusals.until, why };
                     infeasible.note(session, action, &shortage, &view.freeable, found);
@@ -247,6 +250,8 @@ fn commit(
     statement.pipeline_all_allocated(&mut session.cluster, job);
     session.conclude(statement)?;
     let now = session.now.0;
+    // With room held for them its pods may be on their way, too.
+    pool.forget(job);
     for victim in victims {
         let Some(of) = session.cluster.task(victim).membership.job else { continue };
         pool.forget(of);

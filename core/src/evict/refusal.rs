@@ -28,11 +28,21 @@ pub(super) enum SparedBy {
     Young,
     /// Their job was evicted often enough.
     Worn,
+    /// Others of their job are on their way to other nodes: until they are there the gang looks broken,
+    /// and is not.
+    Underway,
 }
 
 impl SparedBy {
-    const ALL: [Self; 6] =
-        [Self::Apart, Self::Equal, Self::LockedQueue, Self::Locked, Self::Young, Self::Worn];
+    const ALL: [Self; 7] = [
+        Self::Apart,
+        Self::Equal,
+        Self::LockedQueue,
+        Self::Locked,
+        Self::Young,
+        Self::Worn,
+        Self::Underway,
+    ];
 
     fn words(self) -> &'static str {
         match self {
@@ -42,6 +52,7 @@ impl SparedBy {
             Self::Locked => "not preemptable",
             Self::Young => "running for too short a time",
             Self::Worn => "of jobs evicted often enough",
+            Self::Underway => "of jobs that are being moved",
         }
     }
 }
@@ -68,6 +79,11 @@ impl Refusals {
         let spared = &mut self.by_rule[rule as usize];
         spared.pods += pods;
         spared.example = spared.example.or(example.filter(|_| pods > 0));
+    }
+
+    /// Are there jobs that are spared only until their pods have been moved?
+    pub(super) fn awaits_moves(&self) -> bool {
+        self.by_rule[SparedBy::Underway as usize].pods > 0
     }
 
     /// Some of those spared may go at that time.

@@ -2,8 +2,8 @@
 //!
 //! Small clusters of nodes with GPUs in racks and halls, a tree of queues with quotas, weights and limits,
 //! jobs that run or come later, elastic ones and trees of sub-groups, topology constraints, minimum run
-//! times, grace periods and delays; victims leave slowly and may come back, and the scheduler may be
-//! restarted. Every invariant of a Scenario holds in every life, and every life comes to rest.
+//! times, grace periods and delays; victims leave slowly and come back, as moves presume, and the scheduler
+//! may be restarted. Every invariant of a Scenario holds in every life, and every life comes to rest.
 //!
 //! `PROPTEST_CASES=10000 cargo test --workspace --test it kai_lives` tries more.
 
@@ -83,7 +83,6 @@ struct Life {
     actions: &'static str,
     placement: &'static str,
     terminate: &'static str,
-    recreate: bool,
     restart: Option<u32>,
 }
 
@@ -146,12 +145,12 @@ fn any_life() -> impl Strategy<Value = Life> {
     let node = (select(vec![0_u32, 2, 4, 4, 8]), select(vec![4_u32, 8]));
     let cluster = (vec(vec(node, 1..4), 1..4), vec((any_queue(), vec(any_queue(), 1..4)), 1..3));
     let rules = (select(&ACTIONS[..]), select(vec!["binpack", "spread"]));
-    let kubelet = (select(vec!["0s", "0s", "2s", "5s"]), any::<bool>(), weighted(0.3, 12..20_u32));
+    let kubelet = (select(vec!["0s", "0s", "2s", "5s"]), weighted(0.3, 12..20_u32));
     (cluster, vec(any_job(), 2..8), rules, kubelet).prop_map(|(cluster, jobs, rules, kubelet)| {
         let (racks, queues) = cluster;
         let (actions, placement) = rules;
-        let (terminate, recreate, restart) = kubelet;
-        Life { racks, queues, jobs, actions, placement, terminate, recreate, restart }
+        let (terminate, restart) = kubelet;
+        Life { racks, queues, jobs, actions, placement, terminate, restart }
     })
 }
 
@@ -338,7 +337,7 @@ impl Life {
             "apiVersion": "muster.sh/v1alpha1", "kind": "Scenario", "metadata": {"name": "life"},
             "spec": {
                 "config": config, "kubelet": {"terminate": self.terminate},
-                "recreate": self.recreate, "cycles": CYCLES,
+                "recreate": true, "cycles": CYCLES,
                 "objects": objects, "timeline": timeline,
             },
         })
