@@ -8,8 +8,9 @@ use std::rc::Rc;
 use bevy_ecs::entity::Entity;
 
 use crate::place::Session;
+use crate::policy::EvictPurpose;
 use crate::resource::ResourceVec;
-use crate::world::ClassId;
+use crate::world::{ClassId, TaskStatus};
 
 use super::action::EvictAction;
 use super::bundles::{Bundles, Valuation};
@@ -27,6 +28,8 @@ pub(super) struct Ask {
     classes: Vec<ClassId>,
     missing: usize,
     sum: ResourceVec,
+    /// The job, where others like it would see its own tasks among those that may move.
+    alone: Option<Entity>,
 }
 
 impl Ask {
@@ -37,7 +40,10 @@ impl Ask {
 
     pub(super) fn of(session: &Session<'_, '_>, shortage: &Shortage) -> Self {
         let job = session.cluster.job(shortage.evictor.job);
+        let moves = shortage.evictor.purpose == EvictPurpose::Consolidate;
+        let runs = job.counts().count(&[TaskStatus::Bound, TaskStatus::Running]) > 0;
         Self {
+            alone: (moves && runs).then_some(job.entity),
             queue: job.spec.queue,
             priority: job.spec.priority,
             classes: shortage.classes.clone(),
