@@ -81,7 +81,7 @@ fn every_parameter_of_kai_s_scheduler_has_its_row() {
 #[test]
 fn the_files_of_kai_s_that_are_shown_are_valid() {
     let blocks: Vec<_> = KAI_PAGE.split("```yaml\n").skip(1).collect();
-    assert_eq!(blocks.len(), 3);
+    assert_eq!(blocks.len(), 4);
     for block in blocks {
         let text = &block[..block.find("```").expect("the block ends")];
         let parsed = parse("example", text).unwrap_or_else(|errors| panic!("{errors}"));
