@@ -294,7 +294,8 @@ impl Books {
         if entry.ownership == Ownership::Ours {
             let job = self.jobs.entry(entry.job.clone()).or_default();
             job.pods.insert(facts.key.clone());
-            job.pod_queue.clone_from(&facts.queue);
+            // Of a pod that names a group only the group says which queue it is in.
+            job.pod_queue = facts.queue.clone().filter(|_| facts.group.is_none());
         }
         let leaving = entry.leave_by.filter(|_| entry.status == PodStatus::Releasing);
         self.leave_by.extend(leaving.map(|leave_by| (leave_by, facts.key.clone())));
