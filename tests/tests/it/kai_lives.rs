@@ -5,7 +5,9 @@
 //! times, grace periods and delays; victims leave slowly and come back, as moves presume, and the scheduler
 //! may be restarted. Every invariant of a Scenario holds in every life, and every life comes to rest.
 //!
-//! `PROPTEST_CASES=10000 cargo test --workspace --test it kai_lives` tries more.
+//! `PROPTEST_CASES=10000 cargo test --workspace --test it kai_lives` tries more. One life in about a thousand
+//! evicts a pod twice then: a job that grows by evictions, pod by pod, takes from others what they took of
+//! the room it had made.
 
 use muster_tests::policy::cases;
 use proptest::collection::vec;
