@@ -7,6 +7,7 @@
 mod bulk;
 mod devices;
 mod domains;
+mod jobs;
 
 pub(crate) use bulk::{BulkKey, BulkNodes, BulkPlace};
 pub(crate) use devices::Holdings;
@@ -21,7 +22,6 @@ use super::budget::{BudgetCounts, Guards};
 use super::cluster::Cluster;
 use super::device::DeviceUse;
 use super::domain::node_debt;
-use super::job::{JobAllocated, JobCounts, Role};
 use super::job_charge::charge;
 use super::queue::QueueUse;
 use super::rows::{NodeItem, Queue, TaskItem};
@@ -388,8 +388,8 @@ impl Cluster<'_, '_> {
 
     fn post_job(&mut self, job: Entity, contribution: &Contribution, flow: Flow) {
         let Ok(mut job) = self.jobs.get_mut(job) else { return };
-        count_task(&mut job.counts, contribution, flow);
-        hold(&mut job.held, contribution, flow);
+        jobs::count_task(&mut job.counts, contribution, flow);
+        jobs::hold(&mut job.held, contribution, flow);
     }
 
     /// Writes the phase of a job; what it was promised changes with it.
@@ -533,46 +533,5 @@ fn charge_count(counts: &mut UseCounts, charge: Charge, amount: u32, flow: Flow)
             flow.amount(&mut counts.used, amount);
             flow.amount(&mut counts.leaving, amount);
         }
-    }
-}
-
-fn count_task(counts: &mut JobCounts, contribution: &Contribution, flow: Flow) {
-    let status = contribution.counted() as usize;
-    flow.count(&mut counts.total[status]);
-    let pending = contribution.status == TaskStatus::Pending;
-    if pending && contribution.gated {
-        flow.count(&mut counts.gated_pending);
-    }
-    let subgroup = contribution.subgroup.and_then(|at| counts.subgroups.get_mut(usize::from(at)));
-    if let Some(subgroup) = subgroup {
-        flow.count(&mut subgroup.counts[status]);
-        if pending && contribution.gated {
-            flow.count(&mut subgroup.gated_pending);
-        }
-    }
-    let role: Option<&mut Role> = counts.roles.get_mut(usize::from(contribution.role));
-    if let Some(role) = role {
-        flow.count(&mut role.counts[status]);
-        if pending && contribution.gated {
-            flow.count(&mut role.gated_pending);
-        }
-    }
-}
-
-fn hold(held: &mut JobAllocated, contribution: &Contribution, flow: Flow) {
-    let request = &contribution.request.amounts;
-    if !contribution.status.is_ended() {
-        flow.vector(&mut held.asked, request);
-    }
-    match contribution.counted() {
-        status if status.is_allocated() => flow.vector(&mut held.allocated, request),
-        TaskStatus::Pipelined => flow.vector(&mut held.reserved, request),
-        TaskStatus::Pending => {
-            flow.vector(&mut held.waiting, request);
-            if contribution.gated {
-                flow.vector(&mut held.gated, request);
-            }
-        }
-        _ => {}
     }
 }
